@@ -7,6 +7,7 @@ import pytest
 
 from gitnexus.state import STATE_REF
 from tests.conftest import Nexus, run_git
+from tests.rows import few_fast
 
 
 @pytest.fixture
@@ -84,7 +85,7 @@ def test_what_nobody_has_is_left_out_by_file_and_its_number_is_not_given_again(k
 
 
 @pytest.mark.parametrize("name", [f"{STATE_REF}^{{tree}}", f"{STATE_REF}:memory", STATE_REF])
-@pytest.mark.parametrize("how", ["missing", "damaged"])
+@pytest.mark.parametrize("how", few_fast(["missing", "damaged"]))
 def test_a_tree_or_commit_that_is_gone_is_made_again_from_the_checkout(kept: Nexus, name: str, how: str) -> None:
     files = run_git(kept.place, "ls-tree", "-r", STATE_REF)
     damage(object_file(kept.place, name), how)

@@ -262,6 +262,7 @@ def test_a_registry_that_does_not_parse_is_refused_and_untouched(nexus: Nexus) -
     nexus.ok("status")
 
 
+@pytest.mark.slow
 def test_ten_projects_registered_at_once_are_all_there(tmp_path: Path) -> None:
     places = [tmp_path / f"p{n}" for n in range(10)]
     for place in places:

@@ -18,6 +18,7 @@ from tests.attacks.conftest import STATE
 from tests.attacks.test_pinned_project import NEXT, land, pin_of, publish, state_of, tighten_policy
 from tests.conftest import Nexus, run_git
 from tests.policy.signing import Key
+from tests.rows import few_fast
 from tests.runs.scene import RunScene
 
 
@@ -53,6 +54,7 @@ def cut_back(project: Path, nexus: Nexus) -> tuple[str, Key, RunScene]:
     return before, grace, RunScene(project, NEXT)
 
 
+@pytest.mark.slow
 def test_a_newcomer_hears_the_one_real_approval_among_forged_ones(
     project: Path, nexus: Nexus, clone: Callable[..., Path]
 ) -> None:
@@ -73,7 +75,7 @@ def test_a_newcomer_hears_the_one_real_approval_among_forged_ones(
     assert "it is an older version" in said
 
 
-@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize("signed", few_fast([False, True]))
 def test_a_cut_back_list_is_noticed_below_many_statements(
     project: Path, nexus: Nexus, clone: Callable[..., Path], signed: bool
 ) -> None:
@@ -122,6 +124,7 @@ def test_commits_without_approvals_push_nothing_out_of_what_a_pinned_verify_hear
     assert "the list of approvers had 3 entries, and has 2" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_newer_list_in_the_history_of_the_state_is_found_below_many_commits(
     project: Path, nexus: Nexus, clone: Callable[..., Path]
 ) -> None:

@@ -85,6 +85,7 @@ def push_job(mallory: Machine, run: str, script: str) -> str:
     return commit
 
 
+@pytest.mark.slow
 def test_a_yes_is_to_the_code_on_the_branch_too_and_a_branch_that_moved_asks_again(
     ada: Machine, mallory: Machine
 ) -> None:
@@ -123,6 +124,7 @@ def test_a_commit_of_this_machine_does_not_take_the_yes_away(ada: Machine, mallo
         assert is_agreed(desk)
 
 
+@pytest.mark.slow
 def test_a_foreign_run_is_marked_wherever_it_is_shown(lenient: Machine, mallory: Machine) -> None:
     run = pushed(mallory)
     lenient.sync()
@@ -141,6 +143,7 @@ def test_a_foreign_run_is_marked_wherever_it_is_shown(lenient: Machine, mallory:
     assert not any("foreign" in json.loads(line) for line in lenient.ok("replay", own, "--json").splitlines())
 
 
+@pytest.mark.slow
 def test_status_marks_foreign_runs_and_agrees_with_runs(ada: Machine, mallory: Machine) -> None:
     asking = pushed(mallory)
     run = mallory.begin(RunRequest(definition_from_command(("true",)), "nothing"))
@@ -158,6 +161,7 @@ def test_status_marks_foreign_runs_and_agrees_with_runs(ada: Machine, mallory: M
         ada("resume", run)
 
 
+@pytest.mark.slow
 def test_the_chat_marks_a_foreign_run_in_words_on_its_card_and_in_the_panel(lenient: Machine, mallory: Machine) -> None:
     run = pushed(mallory)
     own = lenient.json("run", "--", "sh", "-c", "echo one > one.txt")["run"]["id"]

@@ -41,6 +41,7 @@ def archived(ada: Machine) -> str:
     return ada.step("archived run", act)
 
 
+@pytest.mark.slow
 def test_an_archive_that_goes_on_from_ours_drops_and_replaces_nothing_of_it(
     ada: Machine, mallory: Machine, hub: Path, archived: str
 ) -> None:
@@ -90,6 +91,7 @@ def test_a_log_counts_as_archived_only_where_an_archive_holds_it(
     assert run_git(hub, "rev-parse", f"refs/nexus/runs/{waiting}").strip() == tip
 
 
+@pytest.mark.slow
 def test_what_nobody_known_signed_is_claimed_in_an_archive_too(ada: Machine, mallory: Machine) -> None:
     mallory.sync()
     run = str(mallory.json("run", "--", "sh", "-c", "echo evil > evil.txt")["run"]["id"])
@@ -105,6 +107,7 @@ def test_what_nobody_known_signed_is_claimed_in_an_archive_too(ada: Machine, mal
     assert (row["claimed"], row["statusClaimed"]) == (True, True)
 
 
+@pytest.mark.slow
 def test_a_signed_end_in_an_archive_is_a_fact_for_a_colleague(ada: Machine, hub: Path, archived: str) -> None:
     carol = Machine(hub, "carol")
     carol.consent()

@@ -138,6 +138,7 @@ def denied_as_ada(mallory: Machine, run: str) -> None:
     mallory.sync()
 
 
+@pytest.mark.slow
 def test_a_decision_that_nobody_known_signed_is_told_as_said_to_be_so(mallory: Machine, carol: Machine) -> None:
     run = mallory.begin_waiting_run("echo evil > evil.txt")
     denied_as_ada(mallory, run)
@@ -161,6 +162,7 @@ def test_a_decision_that_nobody_known_signed_is_told_as_said_to_be_so(mallory: M
     assert "decisions only claimed" in carol.ok("metrics")
 
 
+@pytest.mark.slow
 def test_a_no_in_the_name_of_another_does_not_take_the_action_from_those_who_may_approve_it(
     mallory: Machine, waiting: str, carol: Machine
 ) -> None:
@@ -176,6 +178,7 @@ def test_a_no_in_the_name_of_another_does_not_take_the_action_from_those_who_may
     assert (row["waits"], carol.json("runs")["runs"][0]["waits"]) == ("1 waiting", "1 waiting")
 
 
+@pytest.mark.slow
 def test_decisions_of_a_vouched_machine_are_facts(ada: Machine, waiting: str, carol: Machine) -> None:
     ada.ok("cancel", waiting, "--reason", "never mind")
     ada.sync()
@@ -193,6 +196,7 @@ def line_with(words: str, text: str) -> str:
     return next(line for line in text.splitlines() if words in line)
 
 
+@pytest.mark.slow
 def test_what_an_approver_says_on_another_machine_counts_and_is_told_as_theirs(
     ada: Machine, hub: Path, waiting: str
 ) -> None:
@@ -252,6 +256,7 @@ def test_who_pushes_a_no_of_their_own_does_not_keep_the_log_from_the_others(
     assert "no good" not in carol.ok("replay", run)
 
 
+@pytest.mark.slow
 def test_what_is_no_log_at_all_does_not_keep_the_log_from_the_others(
     ada: Machine, hub: Path, waiting: str, carol: Machine
 ) -> None:
@@ -345,6 +350,7 @@ def test_a_forged_record_that_a_run_goes_on_does_not_hide_what_waits_in_it(
     assert [one["status"] for one in carol.json("review")["runs"][0]["actions"]] == ["waiting"]
 
 
+@pytest.mark.slow
 def test_a_run_is_landed_once_its_work_is_on_a_branch_of_ours(ada: Machine, hub: Path, carol: Machine) -> None:
     run = str(ada.json("run", "--", "sh", "-c", "echo one > one.txt")["run"]["id"])
     ada.ok("approve", "--unseen", run)
@@ -420,6 +426,7 @@ def test_a_person_ends_for_themselves_what_is_only_said_to_be_over(ada: Machine,
     assert ada.json("review")["runs"] == []
 
 
+@pytest.mark.slow
 def test_runs_and_questions_without_end_leave_ones_own_in_sight(
     ada: Machine, mallory: Machine, waiting: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -489,6 +496,7 @@ def _approver(ada: Machine, hub: Path, name: str) -> Machine:
     return machine
 
 
+@pytest.mark.slow
 def test_the_branch_of_ones_own_run_goes_only_where_its_log_tells(ada: Machine, mallory: Machine) -> None:
     run = ada.json("run", "--", "sh", "-c", "echo one > one.txt")["run"]["id"]
     ada.ok("approve", "--unseen", run)

@@ -72,6 +72,7 @@ def seen_of(nexus: Nexus) -> str:
     return str(json.loads(nexus.ok("approver", "list", "--json"))["pin"]).split("/")[1]
 
 
+@pytest.mark.slow
 def test_a_clone_takes_in_what_was_signed_after_one_of_the_future(
     ada: Machine, hub: Path, ahead: Callable[..., None]
 ) -> None:

@@ -7,13 +7,14 @@ import pytest
 from tests.attacks.machines import Machine
 from tests.attacks.test_forged_history import CANCELLED, forge, status, waiting  # noqa: F401 (a fixture)
 from tests.conftest import run_git
+from tests.rows import few_fast
 
 
 def tip(place: Path, run: str) -> str:
     return run_git(place, "rev-parse", f"refs/nexus/runs/{run}").strip()
 
 
-@pytest.mark.parametrize("opened", [False, True], ids=["unopened", "opened"])
+@pytest.mark.parametrize("opened", few_fast([False, True]), ids=["unopened", "opened"])
 def test_a_claimed_tail_gives_way_to_the_signed_log_once_its_writer_is_trusted(
     ada: Machine,
     hub: Path,
@@ -42,6 +43,7 @@ def test_a_claimed_tail_gives_way_to_the_signed_log_once_its_writer_is_trusted(
     assert status(carol, waiting) == "completed"
 
 
+@pytest.mark.slow
 def test_the_machine_that_began_a_run_publishes_its_log_over_a_claimed_tail(
     ada: Machine,
     hub: Path,

@@ -80,6 +80,7 @@ def test_an_order_that_is_put_into_the_queue_again_is_not_done_again(ada: Machin
     assert (again, elsewhere) == (([], [left]), ([], [left]))
 
 
+@pytest.mark.slow
 def test_an_order_whose_run_waits_for_a_person_is_not_done_again_by_anybody(ada: Machine, hub: Path) -> None:
     made, commit = ran_until_it_waits(ada, hub)
     carol, dave = Machine(hub, "carol"), Machine(hub, "dave")
@@ -171,6 +172,7 @@ def ran_until_it_waits(ada: Machine, hub: Path, script: str = "echo $$ > one.txt
     return made, commit
 
 
+@pytest.mark.slow
 def test_what_a_vouched_worker_writes_is_known_to_be_its_owners(ada: Machine, hub: Path) -> None:
     bob = Machine(hub, "bob")
     bob.consent()
@@ -190,6 +192,7 @@ def test_what_a_vouched_worker_writes_is_known_to_be_its_owners(ada: Machine, hu
     assert "all hold" in proof
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("count", "lines"), [(55, 56), pytest.param(210, 201, marks=pytest.mark.slow)])
 def test_many_orders_that_nobody_signed_hold_up_none_that_somebody_did(
     ada: Machine, hub: Path, count: int, lines: int

@@ -51,6 +51,7 @@ def test_a_rule_that_denies_a_role_denies_that_role(nexus: Nexus, project: Path,
     assert [one["status"] for one in told["actions"]] == ["denied" if denied else "executed"]
 
 
+@pytest.mark.slow
 def test_a_grant_for_one_role_serves_no_other(nexus: Nexus, project: Path) -> None:
     _, told = agent(nexus, "engineer", write("docs/one.md"))
     nexus.ok("approve", "--unseen", told["run"]["id"], "--scope", "path")
@@ -108,6 +109,7 @@ def test_a_request_of_a_role_that_its_step_does_not_have_cannot_be_approved(nexu
     assert "a2 was proposed as the role 'engineer', which its step does not have" in done.stderr
 
 
+@pytest.mark.slow
 def test_who_was_handed_over_to_has_the_role_that_was_approved(nexus: Nexus, project: Path) -> None:
     nexus.ok("policy", "add", "allow", "--write", "one", "--role", "engineer")
     trust(project)

@@ -218,6 +218,7 @@ def test_a_forced_push_that_goes_back_is_refused_and_told_as_such(
     assert run_git(server, "rev-parse", "main").strip() == tip
 
 
+@pytest.mark.slow
 def test_a_forced_push_that_leaves_commits_out_and_adds_approved_ones_is_refused(
     project: Path, run: RunScene, nexus: Nexus, server: Path
 ) -> None:

@@ -17,6 +17,7 @@ from gitnexus.state.home import home_folder
 from gitnexus.state.secrets import reason_without_secrets, without_secrets
 from gitnexus.workflow.run_definition import definition_from_prompt
 from tests.conftest import Nexus, run_git
+from tests.rows import few_fast
 
 LETTERS = "abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 UPPER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
@@ -108,7 +109,7 @@ def run_agent(nexus: Nexus, project: Path, status: int = 0, names: list[str] | N
     return run
 
 
-@pytest.mark.parametrize("status", [0, 3], ids=["it succeeds", "it fails"])
+@pytest.mark.parametrize("status", few_fast([0, 3]), ids=["it succeeds", "it fails"])
 def test_nothing_that_a_run_printed_is_stored_unredacted(nexus: Nexus, project: Path, status: int) -> None:
     run_agent(nexus, project, status)
 
@@ -166,6 +167,7 @@ def test_a_line_of_a_value_that_the_machine_knows_is_not_stored(
     assert leaked(project, lines) == []
 
 
+@pytest.mark.slow
 def test_a_secret_in_the_name_of_a_file_is_only_in_the_patch_and_in_what_it_was_approved_as(
     nexus: Nexus, project: Path
 ) -> None:

@@ -10,6 +10,7 @@ from gitnexus.runs.actions.edit import propose_edited_patch, write_draft
 from tests.attacks.machines import Machine
 from tests.attacks.test_storage import SECRETS
 from tests.conftest import run_git
+from tests.rows import few_fast
 
 SECRET = SECRETS[0]
 IN_FILE = f"printf %s {SECRET[::-1]} | rev > made.txt"
@@ -61,7 +62,7 @@ def archive(ada: Machine, run: str) -> None:
     ada.ok("clean", run)
 
 
-@pytest.mark.parametrize("script", [IN_FILE, IN_NAME, IN_LINK], ids=["in a file", "in a name", "in a link"])
+@pytest.mark.parametrize("script", few_fast([IN_FILE, IN_NAME, IN_LINK]), ids=["in a file", "in a name", "in a link"])
 @pytest.mark.parametrize("then", [wait, deny, replace, archive])
 def test_a_patch_with_a_secret_that_is_not_approved_is_not_pushed(
     ada: Machine, hub: Path, script: str, then: Callable[[Machine, str], None]

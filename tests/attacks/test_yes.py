@@ -19,6 +19,7 @@ from gitnexus.runs.open_run import OpenRun
 from gitnexus.state.home import home_folder
 from tests.conftest import Nexus
 from tests.forked import forker
+from tests.rows import few_fast
 from tests.runs.begun import begun, new_file
 from tests.runs.live import ASKED, commits, events, typed
 from tests.runs.live import begun as run_of
@@ -289,6 +290,7 @@ def test_a_digest_that_is_typed_unseen_is_recorded_as_such(desk: OpenRun, projec
     assert [body.get("unseen") for body in events(project, desk.record.id, "permission.granted")] == [True]
 
 
+@pytest.mark.slow
 def test_a_pull_request_says_what_was_approved_unseen(nexus: Nexus, project: Path) -> None:
     seen, unseen = run_of(nexus, "echo seen >> readme.txt"), run_of(nexus, "echo unseen >> readme.txt")
     nexus("review", seen)
@@ -455,7 +457,7 @@ def test_a_hidden_secret_is_told_by_its_line_of_the_file(nexus: Nexus, desk: Ope
     assert re.search(r"hidden: github-token, \d+ bytes, line 7 of key.py\n", shown)
 
 
-@pytest.mark.parametrize("look", ["review", "diff"])
+@pytest.mark.parametrize("look", few_fast(["review", "diff"]))
 def test_what_the_reader_of_a_pipe_left_unread_is_not_shown(
     nexus: Nexus, desk: OpenRun, project: Path, look: str
 ) -> None:
@@ -484,6 +486,7 @@ def read_through_pipe(project: Path, *argv: str) -> Iterator[int]:
         command.wait()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("look", [pytest.param("review", marks=pytest.mark.slow(seconds=8)), "diff"])
 def test_what_is_too_large_is_named_with_its_size_and_counts_as_shown_nowhere(
     nexus: Nexus, desk: OpenRun, monkeypatch: pytest.MonkeyPatch, project: Path, look: str

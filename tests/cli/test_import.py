@@ -110,6 +110,7 @@ def test_init_and_an_empty_list_offer_the_import(repository: Path, nexus: Nexus)
     assert offer not in nexus("task", "list").stderr
 
 
+@pytest.mark.slow
 def test_a_project_whose_file_does_not_parse_is_named(project: Path, nexus: Nexus, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()

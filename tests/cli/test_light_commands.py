@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 HEAVY = ("pydantic", "pygit2", "mcp", "textual")
 # One process that has imported nothing of ours but the table of commands; each command runs in a fork of it.
 _SCRIPT = """
@@ -61,6 +63,7 @@ def test_plain_commands_load_no_heavy_library(project: Path) -> None:
     assert told == [f"{list(argv)}: [] 0" for argv in plain]
 
 
+@pytest.mark.slow
 def test_the_doctor_and_a_run_of_a_command_load_no_heavy_library(project: Path) -> None:
     told = run_in_forks(project, [(["doctor"], ""), (["run", "--", "true"], "")])
 

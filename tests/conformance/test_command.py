@@ -28,6 +28,7 @@ def fixtures(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_failure_is_told_and_is_the_exit_status(nexus: Nexus, fixtures: Path) -> None:
     done = nexus("conformance", str(fixtures), "--transport", "tool")
 

@@ -13,6 +13,7 @@ from tests.conformance.forkedtool import ForkedTool
 from tests.conformance.places import OURS, UPSTREAM, ran
 from tests.conformance.watch import Watching, complaints
 from tests.conftest import Nexus
+from tests.rows import few_fast
 
 FIXTURES = load_fixtures(OURS)
 # It asks for the names of all tools once. The tests below start a command, or a server, as others would.
@@ -58,7 +59,7 @@ def test_it_covers_what_it_says_and_nothing_more(one: LoadedFixture) -> None:
     }
 
 
-@pytest.mark.parametrize("transport", [ToolTransport(), McpTransport()], ids=["tool", "mcp"])
+@pytest.mark.parametrize("transport", few_fast([ToolTransport(), McpTransport()]), ids=["tool", "mcp"])
 def test_a_fixture_that_expects_something_else_fails_against_the_real_tools(
     transport: ToolTransport | McpTransport,
 ) -> None:

@@ -10,6 +10,7 @@ from gitnexus.git.durability import fsynced_components
 from tests.conftest import copy_tree, run_git
 from tests.crash.injector import Fault, Injector, build_library
 from tests.crash.power import cut_power, durable_files
+from tests.rows import few_fast
 from tests.slow.peers import CannotBeHad
 
 WRITES = """
@@ -37,7 +38,7 @@ def injector(tmp_path: Path, project: Path) -> Iterator[Injector]:
 
 
 @pytest.mark.parametrize("life", ["short", "long"])
-@pytest.mark.parametrize("setting", ["core.fsync=committed,loose-object,reference", "core.fsync=all"])
+@pytest.mark.parametrize("setting", few_fast(["core.fsync=committed,loose-object,reference", "core.fsync=all"]))
 def test_what_was_acknowledged_outlives_a_power_cut(
     injector: Injector, project: Path, tmp_path: Path, life: str, setting: str
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from tests.conftest import Nexus, run_git
+from tests.rows import few_fast
 from tests.runs.scene import RUN, RunScene, commit_file
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "verify-in-ci.md"
@@ -45,7 +46,7 @@ def stranger(tmp_path: Path, **more: str) -> dict[str, str]:
     return {**os.environ, "NEXUS_HOME": str(tmp_path / "stranger"), **more}
 
 
-@pytest.mark.parametrize("script", [github, gitlab])
+@pytest.mark.parametrize("script", few_fast([github, gitlab]))
 @pytest.mark.parametrize("approved", [True, False])
 def test_a_job_passes_what_is_approved_and_nothing_else(
     project: Path, server: Path, nexus: Nexus, tmp_path: Path, script: Any, approved: bool
@@ -114,6 +115,7 @@ def guarded(project: Path, nexus: Nexus) -> Path:
     return place
 
 
+@pytest.mark.slow
 def test_the_hook_takes_a_first_push_from_the_commit_on_that_its_owner_names(
     project: Path, guarded: Path, nexus: Nexus, tmp_path: Path
 ) -> None:

@@ -51,6 +51,7 @@ def test_pytest_is_read_as_it_prints(tmp_path: Path) -> None:
     assert "1 != 2" in report.failures[0].message
 
 
+@pytest.mark.slow
 def test_pytest_that_cannot_load_a_file_failed(tmp_path: Path) -> None:
     (tmp_path / "test_some.py").write_text("import nothing_of_that_name\n")
 

@@ -84,6 +84,7 @@ def test_what_serves_or_waits_uses_pygit2_and_a_plain_command_does_not(
     assert done.stderr.splitlines()[-1] == json.dumps(names), done.stderr
 
 
+@pytest.mark.slow
 def test_a_worker_uses_pygit2(nexus: Nexus, project: Path, tmp_path: Path) -> None:
     run_git(tmp_path, "init", "-q", "--bare", "server.git")
     run_git(project, "remote", "add", "origin", str(tmp_path / "server.git"))

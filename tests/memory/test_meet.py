@@ -147,6 +147,7 @@ def test_two_notes_become_the_same_whoever_meets_whom_and_meeting_again_changes_
         assert line in everything or line.startswith((b"rev:", b"owner:", b"tags:"))
 
 
+@pytest.mark.slow
 def test_what_both_wrote_in_one_section_is_kept_twice_and_the_doctor_names_it(ada: Clone, bob: Clone) -> None:
     ada.write({NOTE: BASE})
     ada.sync()

@@ -40,6 +40,7 @@ def names(world: World) -> set[str]:
     return {row.name for row in read_registry(world.home.latest()).projects.values()}
 
 
+@pytest.mark.slow
 def test_of_twenty_registrations_at_once_twenty_are_there(world: World) -> None:
     expected = {f"p{number}" for number in range(20)}
     for name in expected:
@@ -52,6 +53,7 @@ def test_of_twenty_registrations_at_once_twenty_are_there(world: World) -> None:
     assert len(world.commits()) == 21
 
 
+@pytest.mark.slow
 def test_of_twenty_first_registrations_at_once_in_an_empty_home_twenty_are_there(tmp_path: Path) -> None:
     """Nobody has made the home repository yet: all of them try."""
     for number in range(20):

@@ -19,6 +19,7 @@ from gitnexus.prompts.words import builtin_prompt_files
 from tests.conftest import Nexus, trust
 from tests.prompts.stub import Stub, served
 from tests.prompts.test_contract import GIVEN, GOOD
+from tests.rows import few_fast
 
 
 def configure(place: Path, stub: Stub, **more: Any) -> None:
@@ -32,7 +33,7 @@ def ask(place: Path, via: Via) -> None:
     opened.close()
 
 
-@pytest.mark.parametrize("via", ["baml", "pydantic-ai"])
+@pytest.mark.parametrize("via", few_fast(["baml", "pydantic-ai"]))
 def test_a_person_asks_a_function(project: Path, nexus: Nexus, sealed: Path, via: str) -> None:
     with served({"question": "q"}, GOOD["Research"]) as stub:
         configure(sealed / "nexus/settings.json", stub)
@@ -75,6 +76,7 @@ def test_settings_of_a_project_name_a_server_only_when_signed(project: Path, nex
     assert "prompts of the project's settings does not count" in refused.stderr
 
 
+@pytest.mark.slow
 def test_words_of_a_project_count_only_when_signed(project: Path, nexus: Nexus, sealed: Path) -> None:
     words = builtin_prompt_files()["research.baml"].replace("You are a researcher.", "You are a pirate.")
     (project / ".nexus/baml").mkdir()

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Nexus, run_git
+from tests.rows import few_fast
 from tests.runs.live import approved, begun, folder, record
 
 
-@pytest.mark.parametrize("command", ["resume", "approve", "deny", "review", "diff", "replay"])
+@pytest.mark.parametrize("command", few_fast(["resume", "approve", "deny", "review", "diff", "replay"], 2))
 def test_a_waiting_run_whose_folder_is_gone_goes_on_from_its_ref(nexus: Nexus, project: Path, command: str) -> None:
     run = begun(nexus)
     forget_folder(project, run)

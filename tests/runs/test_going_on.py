@@ -39,6 +39,7 @@ def test_a_yes_lets_the_next_agent_work_until_a_person_is_needed_again(nexus: Ne
     assert view_of(project, run).actions["a2"].status == "waiting"
 
 
+@pytest.mark.slow
 def test_a_run_that_goes_on_is_followed_by_resume_and_by_wait(nexus: Nexus, project: Path) -> None:
     run = handed_over(nexus, project)
     nexus.ok("approve", "--unseen", run)
@@ -50,6 +51,7 @@ def test_a_run_that_goes_on_is_followed_by_resume_and_by_wait(nexus: Nexus, proj
     assert (ended.returncode, listed(nexus)[run]["status"]) == (0, "completed")
 
 
+@pytest.mark.slow
 def test_wait_drives_here_and_leaves_with_the_status_of_the_run(nexus: Nexus, project: Path) -> None:
     run = handed_over(nexus, project)
 
@@ -59,6 +61,7 @@ def test_wait_drives_here_and_leaves_with_the_status_of_the_run(nexus: Nexus, pr
     assert not (project / ".git/nexus/runs" / run / "driver.log").exists()
 
 
+@pytest.mark.slow
 def test_hold_leaves_it_to_resume_and_a_run_that_waits_its_turn_is_not_stopped(nexus: Nexus, project: Path) -> None:
     run = handed_over(nexus, project)
 
@@ -70,6 +73,7 @@ def test_hold_leaves_it_to_resume_and_a_run_that_waits_its_turn_is_not_stopped(n
     assert (resumed.returncode, statuses(project, run)[-1]) == (ASKED, ("handoff-a1", "completed"))
 
 
+@pytest.mark.slow
 def test_an_answer_lets_the_agent_go_on(nexus: Nexus, project: Path) -> None:
     script(project, propose("ask", question="which colour?"), {"do": "say", "text": "I asked."})
     assert nexus("run", "--agent", "scripted", "steps.json").returncode == ASKED

@@ -75,6 +75,7 @@ def _start_run(nexus: Nexus, *argv: str) -> str:
     return str(json.loads(started.stdout)["run"]["id"])
 
 
+@pytest.mark.slow
 def test_the_state_is_a_tree_of_plain_files_with_one_commit_for_each_change(story: Story) -> None:
     tip = story.commit(STATE)
 

@@ -39,6 +39,7 @@ def test_a_yes_here_and_a_no_there_are_told_in_both_and_the_no_holds_until_someb
         assert "failed" in here("land", run).stderr
 
 
+@pytest.mark.slow
 def test_a_no_that_was_put_away_and_a_yes_that_landed_elsewhere_are_told_in_both(ada: Clone, bob: Clone) -> None:
     here, there = Nexus(ada.place), Nexus(bob.place)
     run = json.loads(here("run", "--json", "--", "sh", "-c", "echo made > made.txt").stdout)["run"]["id"]
@@ -60,6 +61,7 @@ def test_a_no_that_was_put_away_and_a_yes_that_landed_elsewhere_are_told_in_both
     assert ada.sync().pushed == bob.sync().pushed == []
 
 
+@pytest.mark.slow
 def test_a_run_approved_in_two_clones_and_landed_in_the_other_comes_to_rest(ada: Clone, bob: Clone) -> None:
     here, there = Nexus(ada.place), Nexus(bob.place)
     run = json.loads(here("run", "--json", "--", "sh", "-c", "echo made > made.txt").stdout)["run"]["id"]
@@ -77,6 +79,7 @@ def test_a_run_approved_in_two_clones_and_landed_in_the_other_comes_to_rest(ada:
     assert json.loads(there.ok("runs", "--all", "--json"))["runs"][0]["status"] == "landed"
 
 
+@pytest.mark.slow
 def test_a_third_clone_that_said_yes_with_one_of_them_is_told_of_the_no(ada: Clone, bob: Clone, hub: Path) -> None:
     cyd = cloned(hub, "cyd")
     here, there, third = Nexus(ada.place), Nexus(bob.place), Nexus(cyd.place)

@@ -60,6 +60,7 @@ def test_an_idle_sync_asks_the_remote_once_and_starts_no_child_for_a_run(ada: Cl
     assert len(many) <= 5
 
 
+@pytest.mark.slow
 def test_an_idle_sync_of_archived_runs_asks_the_remote_once(ada: Clone, calls: Path) -> None:
     nexus = Nexus(ada.place)
     for _ in range(2):

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import Nexus, run_git
 from tests.sync.two import Clone
 
@@ -39,6 +41,7 @@ def test_the_pushed_copy_of_a_run_is_no_proof_that_its_work_is_elsewhere(ada: Cl
     assert f"{run} is on main" in nexus.ok("land", run)
 
 
+@pytest.mark.slow
 def test_the_log_of_a_run_that_was_put_away_can_be_read_in_every_clone(ada: Clone, bob: Clone) -> None:
     run = completed(ada)
     Nexus(ada.place).ok("clean", run)
@@ -53,6 +56,7 @@ def test_the_log_of_a_run_that_was_put_away_can_be_read_in_every_clone(ada: Clon
     nexus.ok("artifacts", run)
 
 
+@pytest.mark.slow
 def test_what_one_put_away_comes_back_from_no_server_and_leaves_no_ref(ada: Clone, hub: Path) -> None:
     run = completed(ada)
     ada.sync()
@@ -65,6 +69,7 @@ def test_what_one_put_away_comes_back_from_no_server_and_leaves_no_ref(ada: Clon
     assert (of_run(hub, run), of_run(ada.place, run)) == ([], [f"refs/nexus/rescue/{run}"])
 
 
+@pytest.mark.slow
 def test_a_run_that_landed_in_another_clone_has_landed_in_the_one_that_began_it(ada: Clone, bob: Clone) -> None:
     run = completed(ada)
     ada.sync()
@@ -80,6 +85,7 @@ def test_a_run_that_landed_in_another_clone_has_landed_in_the_one_that_began_it(
     Nexus(ada.place).ok("replay", run, "--verify")
 
 
+@pytest.mark.slow
 def test_a_run_that_landed_and_was_put_away_elsewhere_has_landed_here_too(ada: Clone, bob: Clone) -> None:
     run = completed(ada)
     ada.sync()
@@ -122,6 +128,7 @@ def test_a_run_that_was_approved_and_put_away_elsewhere_is_completed_in_the_clon
     assert ada.tree == bob.tree
 
 
+@pytest.mark.slow
 def test_a_run_that_was_put_away_and_then_landed_elsewhere_has_landed_in_both(ada: Clone, bob: Clone) -> None:
     run = completed(ada)
     Nexus(ada.place).ok("clean", run)

@@ -9,6 +9,7 @@ from tests.runs.live import events
 from tests.sync.two import Clone
 
 
+@pytest.mark.slow
 def test_a_yes_that_settles_it_travels_by_sync(ada: Clone, bob: Clone, disputed: str) -> None:
     Nexus(ada.place).ok("approve", disputed, "a1")
     ada.sync()
@@ -31,6 +32,7 @@ def test_a_no_that_settles_it_travels_by_sync_and_keeps_it_from_landing(ada: Clo
     assert [body["how"] for body in events(ada.place, disputed, "decision.settled")] == ["denied"]
 
 
+@pytest.mark.slow
 def test_two_that_settle_it_otherwise_at_once_leave_it_open_until_one_of_them_settles_it(
     ada: Clone, bob: Clone, disputed: str
 ) -> None:

@@ -16,6 +16,7 @@ def statuses_in(clone: Clone) -> dict[str, str]:
     return {row["id"]: "running" if row["status"] == "stopped" else row["status"] for row in rows}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("calls", [2, pytest.param(99, marks=pytest.mark.slow(seconds=45), id="all")])
 def test_all_clones_see_a_run_alike_that_was_killed_at_one_of_its_last_calls_of_git(
     ada: Clone, bob: Clone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, calls: int

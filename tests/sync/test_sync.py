@@ -169,6 +169,7 @@ def test_two_remotes_and_a_fork_whose_upstream_is_only_read(ada: Clone, hub: Pat
     assert run_git(tmp_path / "fork.git", "rev-parse", STATE_REF).strip() == eve.tip
 
 
+@pytest.mark.slow
 def test_a_shallow_and_a_partial_clone_take_part(ada: Clone, hub: Path, tmp_path: Path) -> None:
     run_git(hub, "config", "uploadpack.allowFilter", "true")
     ada.add(1, "one")
@@ -244,6 +245,7 @@ def test_a_remote_that_is_not_there_is_named(ada: Clone) -> None:
         ada.sync("far")
 
 
+@pytest.mark.slow
 def test_a_push_syncs_where_that_was_asked_for_and_goes_on_where_it_fails(ada: Clone, bob: Clone) -> None:
     nexus = Nexus(ada.place)
     assert "pre-push" not in nexus.ok("hooks", "install")
@@ -282,6 +284,7 @@ def folded(clone: Clone, *runs: str) -> None:
         run_git(clone.place, "update-ref", "-d", f"refs/nexus/runs/{run}")
 
 
+@pytest.mark.slow
 def test_archives_of_both_become_one_and_a_log_that_is_in_it_goes_from_the_remote(
     ada: Clone, bob: Clone, hub: Path
 ) -> None:
@@ -403,6 +406,7 @@ def test_approvers_that_both_sides_added_are_all_there_and_signed(ada: Clone, bo
         state.close()
 
 
+@pytest.mark.slow
 def test_a_dependency_from_another_project_follows_a_task_that_a_sync_renumbered(
     ada: Clone, bob: Clone, nexus: Nexus, tmp_path: Path
 ) -> None:
@@ -426,6 +430,7 @@ def test_a_dependency_from_another_project_follows_a_task_that_a_sync_renumbered
     assert done["blocked"]
 
 
+@pytest.mark.slow
 def test_a_rule_that_was_added_after_the_policy_was_signed_is_not_taken_for_an_old_version(
     ada: Clone, bob: Clone
 ) -> None:

@@ -9,12 +9,13 @@ from gitnexus.runs.actions.edit import propose_edited_patch, write_draft
 from gitnexus.runs.open_run import open_run
 from tests.attacks.test_storage import SECRETS
 from tests.conftest import Nexus, run_git
+from tests.rows import few_fast
 from tests.sync.two import Clone
 
 BACKWARDS = SECRETS[0][::-1]
 
 
-@pytest.mark.parametrize("pushed_before", [True, False])
+@pytest.mark.parametrize("pushed_before", few_fast([True, False]))
 def test_what_replaces_a_patch_with_a_secret_is_approved_in_another_clone(
     ada: Clone, bob: Clone, pushed_before: bool
 ) -> None:

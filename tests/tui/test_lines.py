@@ -150,6 +150,7 @@ def test_the_conversation_is_exported_to_a_new_file_only(project: Path) -> None:
     assert "talk.md cannot be written: File exists" in text
 
 
+@pytest.mark.slow
 def test_only_the_screen_needs_textual() -> None:
     code = "import sys, gitnexus.tui.chat, gitnexus.tui.lines, gitnexus.tui.command; print('textual' in sys.modules)"
 

@@ -59,6 +59,7 @@ def worked(clone: Clone, **more: object) -> list[str]:
     return said
 
 
+@pytest.mark.slow
 def test_a_workflow_waits_on_a_worker_is_approved_elsewhere_and_the_worker_goes_on(
     todo: Clone, bob: Clone, hub: Path
 ) -> None:
@@ -151,6 +152,7 @@ def killed_at(clone: Clone, run: str, place: object, name: str, monkeypatch: pyt
     return held
 
 
+@pytest.mark.slow
 def test_a_worker_killed_between_nodes_is_taken_over_and_no_node_is_done_twice(
     todo: Clone, bob: Clone, hub: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

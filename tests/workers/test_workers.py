@@ -80,6 +80,7 @@ def test_a_worker_that_can_take_nothing_from_the_server_says_why_and_ends(ada: C
     assert "refs/nexus-sync/origin/queue" in ended.stderr
 
 
+@pytest.mark.slow
 def test_a_run_whose_worker_died_before_it_told_the_state_is_found_by_its_log(
     ada: Clone, bob: Clone, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -108,6 +109,7 @@ def test_a_run_whose_worker_died_before_it_told_the_state_is_found_by_its_log(
     assert "landed" in nexus.ok("runs", "--all")
 
 
+@pytest.mark.slow
 def test_what_a_worker_leaves_waiting_is_approved_in_another_clone_and_comes_back(ada: Clone, bob: Clone) -> None:
     order = put(ada)
     worker, said = worker_in(bob)

@@ -40,6 +40,7 @@ def on_branches(worker: QueueWorker) -> QueueWorker:
     return worker
 
 
+@pytest.mark.slow
 def test_a_run_goes_through_queue_claim_and_log_on_branches_and_comes_home(strict: Path, ada: Clone) -> None:
     bob = cloned(strict, "bob")
     order = put(ada)
@@ -103,6 +104,7 @@ def test_a_host_that_refuses_the_queue_is_told_with_the_way_out(strict: Path, ad
     state.close()
 
 
+@pytest.mark.slow
 def test_a_result_that_the_host_refuses_is_told_as_that_and_not_as_a_lost_lease(strict: Path, ada: Clone) -> None:
     bob = cloned(strict, "bob")
     bob.sync()

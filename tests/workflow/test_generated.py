@@ -256,6 +256,7 @@ def test_the_same_outputs_give_the_same_state_byte_for_byte() -> None:
         assert first == second
 
 
+@pytest.mark.slow
 def test_generated_workflows_are_walked_once_more_by_their_logs_to_the_same_bytes() -> None:
     for seed in range(100):
         played = Played(generated(seed))

@@ -34,6 +34,7 @@ def statuses(place: Path, run: str) -> list[tuple[str, str]]:
     return [(name, node.status) for name, node in view_of(place, run).nodes.items()]
 
 
+@pytest.mark.slow
 def test_who_was_handed_over_to_goes_on_once_all_is_answered(nexus: Nexus, project: Path) -> None:
     scripts(project, [written("one"), HAND], [written("two")])
 
@@ -90,6 +91,7 @@ def test_what_was_denied_to_one_is_not_there_for_the_next(nexus: Nexus, project:
     assert (left / "one").read_text() == "one\n"
 
 
+@pytest.mark.slow
 def test_a_step_that_was_handed_over_to_survives_a_kill(nexus: Nexus, project: Path) -> None:
     once = 'test -e "$HOME/again" || { touch "$HOME/again"; sleep 600; }'
     scripts(project, [HAND], [{"do": "run", "argv": ["sh", "-c", once]}, written("two")])

@@ -69,6 +69,7 @@ def test_what_fits_no_more_is_given_up_with_the_reason(desk: OpenRun) -> None:
     assert desk.view().actions["a1"].why.startswith("the branch moved since")
 
 
+@pytest.mark.slow
 def test_at_a_terminal_the_second_card_is_the_new_one(nexus: Nexus, project: Path) -> None:
     written(project, propose("propose_patch", patch=GREET), {"do": "write", "path": "new.txt", "text": "x\n"})
 

@@ -88,6 +88,7 @@ def test_a_proposer_is_answered_while_it_works(nexus: Nexus, project: Path) -> N
     assert "goodbye" in nexus.ok("replay", "--json", the_run(project))
 
 
+@pytest.mark.slow
 def test_what_an_agent_left_waiting_is_done_when_it_is_approved_later(nexus: Nexus, project: Path) -> None:
     written(project, propose("propose_patch", patch=GREET), propose("propose_command", argv=["cat", "steps.json"]))
 
@@ -104,6 +105,7 @@ def test_what_an_agent_left_waiting_is_done_when_it_is_approved_later(nexus: Nex
     assert run_git(project, "show", f"nexus/{run}:readme.txt") == "goodbye\n"
 
 
+@pytest.mark.slow
 def test_an_agent_that_ended_with_a_question_goes_on_when_it_is_answered(nexus: Nexus, project: Path) -> None:
     written(project, propose("ask", question="which colour?"), {"do": "say", "text": "I asked."})
 

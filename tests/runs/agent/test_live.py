@@ -198,6 +198,7 @@ def test_nobody_answers_and_the_command_is_run_by_whoever_approves_it_later(
     assert (worktree / "ran.txt").read_text() == "ran\n"
 
 
+@pytest.mark.slow
 def test_somebody_answers_in_another_terminal_and_each_is_done_once(nexus: Nexus, project: Path, home: Path) -> None:
     agent(home, ("Write", {"file_path": "new.txt", "content": "new\n"}), ("Bash", {"command": "echo ran >> ran.txt"}),
           ("Bash", {"command": "echo again >> ran.txt"}), wait=60)  # fmt: skip

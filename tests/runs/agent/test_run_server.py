@@ -140,5 +140,6 @@ def test_a_killed_server_leaves_the_log_whole_and_the_next_one_goes_on(desk: Ope
     again.close()
 
 
+@pytest.mark.slow
 def test_a_run_that_is_not_there_has_no_server(nexus: Nexus, project: Path) -> None:
     assert nexus("mcp", "--run", "000000-0000-none").returncode == 4

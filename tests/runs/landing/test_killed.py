@@ -6,17 +6,20 @@ import pytest
 
 from tests.conftest import Nexus, run_git
 from tests.killing import install_killing_hooks
+from tests.rows import few_fast
 from tests.runs.landing.killed import KilledLandings
 
 
 @pytest.mark.parametrize(
     ("way", "moment", "victim"),
-    [
-        ("merge", "second-smudge", "all"),
-        ("merge", "reference-transaction-prepared", "all"),
-        ("merge", "reference-transaction-committed", "git"),
-        ("squash", "second-smudge", "git"),
-    ],
+    few_fast(
+        [
+            ("merge", "second-smudge", "all"),
+            ("merge", "reference-transaction-prepared", "all"),
+            ("merge", "reference-transaction-committed", "git"),
+            ("squash", "second-smudge", "git"),
+        ]
+    ),
 )
 def test_a_landing_killed_inside_git_is_ended_by_the_same_command(
     nexus: Nexus, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, moment: str, victim: str

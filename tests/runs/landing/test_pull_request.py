@@ -109,6 +109,7 @@ def test_what_is_not_approved_is_not_proposed(run: RunScene, nexus: Nexus) -> No
     assert nexus("pr", RUN, "--print").returncode == 22
 
 
+@pytest.mark.slow
 def test_it_tells_which_tests_were_run_and_how_they_ended(nexus: Nexus, project: Path) -> None:
     nexus.ok("policy", "add", "allow", "--user", "--", "python3", "-m", "unittest", "discover")
     case = "import unittest\n\n\nclass T(unittest.TestCase):\n    def test_it(self):\n        self.assertTrue(True)\n"

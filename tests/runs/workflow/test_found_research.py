@@ -5,6 +5,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.conftest import Nexus, run_git
 from tests.prompts.served_claims import claim, research
 from tests.prompts.stub import served
@@ -31,6 +33,7 @@ def said(project: Path, run: str) -> str:
     return str(text)
 
 
+@pytest.mark.slow
 def test_the_same_question_is_answered_from_what_was_kept_until_a_source_changes(nexus: Nexus, project: Path) -> None:
     committed(project, "config.py", "def load_config(path):\n    return open(path).read()\n")
     committed(project, "notes.md", "# Notes\n\nload_config is called once, at the start.\n")
@@ -58,6 +61,7 @@ def test_the_same_question_is_answered_from_what_was_kept_until_a_source_changes
     assert "is called once, at the start" not in prompt
 
 
+@pytest.mark.slow
 def test_another_model_is_asked_although_the_question_is_the_same(nexus: Nexus, project: Path) -> None:
     committed(project, "config.py", "def load_config(path):\n    return open(path).read()\n")
     found = research("It reads a file.", claim("It reads.", "file:config.py#L1-L2"))

@@ -288,6 +288,7 @@ def test_killed_at_any_write_it_goes_on_and_repeats_no_node_and_no_action(
         assert replay_workflow(desk) is not None
 
 
+@pytest.mark.slow
 def test_what_a_run_did_is_ticked_in_its_phase_by_an_action_of_its_own(nexus: Nexus, project: Path) -> None:
     nexus.ok("agenda", "init")
     nexus.ok("agenda", "phase", "add", "core")
@@ -349,6 +350,7 @@ def test_a_command_is_a_node_like_others_and_what_it_changed_is_proposed(nexus: 
     assert run_git(project, "show", f"nexus/{run}:new.txt") == "x\n"
 
 
+@pytest.mark.slow
 def test_a_cycle_is_carried_out_task_by_task_and_lead_is_told_what_came_of_each(nexus: Nexus, project: Path) -> None:
     for at in (1, 2):
         diff = f"```diff\n--- /dev/null\n+++ b/{at}.txt\n@@ -0,0 +1 @@\n+{at}\n```\n"
