@@ -14,7 +14,8 @@ _SECTION = re.compile(r'\[([A-Za-z0-9-]+)(?:[ \t]+"([^"\\\n]*)")?\]')
 _VARIABLE = re.compile(r'([A-Za-z][A-Za-z0-9-]*)(?:[ \t]*=[ \t]*([^"\\#;\t]*|"[^"\\\t]*"))?')
 _INCLUDES = ("include", "includeif")
 # Where git looks for the machine's own configuration is compiled into it. Distributions agree on this one.
-_OF_DISTRIBUTIONS = ("/usr/bin/git", "/bin/git")
+# Below `git nexus` it is found where git keeps its own programs, which git puts first on PATH.
+_OF_DISTRIBUTIONS = ("/usr/bin/git", "/bin/git", "/usr/lib/git-core/git", "/usr/libexec/git-core/git")
 _SYSTEM = Path("/etc/gitconfig")
 
 Row = tuple[str, str]

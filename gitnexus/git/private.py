@@ -104,6 +104,10 @@ class PrivateGit:
         """
         return read_verified_loose(self.folder / "objects", oid) or read_verified_loose(self.real_objects, oid)
 
+    def clear_index(self) -> None:
+        """Begin with an empty index: git takes a missing one for that, and no child is needed."""
+        (self.folder / "index").unlink(missing_ok=True)
+
     def keep_object(self, oid: str) -> None:
         """Copy one object written here into the repository; what it refers to must be there already."""
         if self.fresh(oid):

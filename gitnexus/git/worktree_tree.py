@@ -125,6 +125,6 @@ def _write_blob(git: PrivateGit, oid: str, data: bytes) -> None:
 
 def _write_tree(git: PrivateGit, entries: list[TreeEntry]) -> str:
     rows = ((entry.mode.encode(), entry.oid.encode(), os.fsencode(entry.path)) for entry in entries)
-    git.must("read-tree", "--empty")
+    git.clear_index()
     git.must("update-index", "-z", "--index-info", stdin=b"".join(b"%s %s\t%s\0" % row for row in rows))
     return git.must("write-tree").decode("ascii").strip()

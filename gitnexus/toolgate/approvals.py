@@ -312,7 +312,7 @@ def _with_file_trees(state: State, call: WriteCall, request: PatchRequest) -> Pa
 def _write_single_file_tree(git: PrivateGit, path: str, mode: str, raw: bytes | None) -> str:
     if raw is not None and len(raw) > _LARGEST:
         raise Invalid(f"the file is larger than {_LARGEST // 2**20} MiB")
-    git.must("read-tree", "--empty")
+    git.clear_index()
     if raw is not None:
         blob = git.must("hash-object", "-w", "--stdin", "--no-filters", stdin=raw).decode("ascii").strip()
         row = f"{mode or '100644'} {blob}\t".encode() + os.fsencode(path) + b"\0"

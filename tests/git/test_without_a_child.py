@@ -1,6 +1,7 @@
 """What is read without a git child is what git itself would say, or git is asked."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitnexus.git import config, discover
+from gitnexus.git import config, configfile, discover
 from gitnexus.git.branches import current_branch, tip_of_ref
 from gitnexus.git.configfile import NotPlain, parse_plain_config
 from gitnexus.git.discovery import Repo, find_plain_repo
@@ -144,6 +145,17 @@ def test_all_settings_are_what_git_lists(repository: Path, sealed: Path, monkeyp
     with monkeypatch.context() as patch:
         patch.setattr("gitnexus.git.configfile._OF_DISTRIBUTIONS", ())
         assert config.config_rows(repo) == plain
+    config.config_rows.cache_clear()
+
+
+def test_below_git_nexus_no_child_lists_the_settings(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if shutil.which("git") not in configfile._OF_DISTRIBUTIONS:
+        pytest.skip("this git is not the distribution's, and only it knows where its settings are")
+    # Git puts the folder of its own programs first on the PATH of those that it starts.
+    monkeypatch.setenv("PATH", run_git(repository, "--exec-path").strip(), prepend=os.pathsep)
+    monkeypatch.setattr("gitnexus.git.config.run_git", lambda *_, **__: pytest.fail("a child was started"))
+    config.config_rows.cache_clear()
+    assert ("global", "user.name", "Test Person") in config.config_rows(discover(repository))
     config.config_rows.cache_clear()
 
 
