@@ -9,7 +9,9 @@ SCRATCH := $(shell test -w /dev/shm && df -Pk /dev/shm | awk 'NR == 2 && $$4 < 4
 	&& echo /dev/shm || echo $${TMPDIR:-/tmp})
 # A test that waits for ever is ended after a quarter of an hour, with the line that it waits at.
 PATIENCE := -o faulthandler_timeout=900 -o faulthandler_exit_on_timeout=true
-PYTEST = PATH="$(CURDIR)/$(BIN):$$PATH" TMPDIR="$(SCRATCH)" $(BIN)/python -m pytest -n auto -p tests.times $(PATIENCE)
+PYTEST = PATH="$(CURDIR)/$(BIN):$$PATH" TMPDIR="$(SCRATCH)" $(BIN)/python -m pytest -n $(WORKERS) -p tests.times $(PATIENCE)
+# Tests wait for git, for servers and for each other a third of their time: half as many workers again as there are cores.
+WORKERS := $(shell echo $$(( ($$(getconf _NPROCESSORS_ONLN) * 3 + 1) / 2 )))
 SEED ?= $(shell date -u +%Y%m%d)
 # Where commands are killed in tests/slow/test_crash_points.py and test_killed_landings.py: everywhere, or a sample.
 CRASH_POINTS ?= all

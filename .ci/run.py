@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator, Sequence
@@ -129,6 +130,14 @@ class Running:
             stderr=subprocess.STDOUT if quiet else None,
             start_new_session=True,
         )
+        # What runs beside other parts is over long before anybody waits for it.
+        self._until = self._since
+        self._watch = threading.Thread(target=self._note_end, daemon=True)
+        self._watch.start()
+
+    def _note_end(self) -> None:
+        self._child.wait()
+        self._until = time.monotonic()
 
     def wait(self) -> Result:
         """Wait for its end, print what was held back, and say how it ended."""
@@ -138,7 +147,8 @@ class Running:
         except subprocess.TimeoutExpired:
             why = f"not over after {self.part.limit:.0f} s, and ended"
             status = self.end()
-        seconds = time.monotonic() - self._since
+        self._watch.join()
+        seconds = self._until - self._since
         if self._log is not None:
             self._log.seek(0)
             print(self._log.read().decode("utf-8", "replace"), end="", flush=True)

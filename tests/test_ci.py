@@ -134,6 +134,14 @@ def test_what_runs_beside_is_waited_for_and_its_failure_counts(
     ]  # fmt: skip
 
 
+def test_the_time_of_what_runs_beside_ends_with_it(ci: ModuleType, tmp_path: Path) -> None:
+    first = ci.Stage((ci.Part("demo", ("true",)),), beside=(ci.Part("peers", ("true",)),))
+    results = ci.run_stages((first, ci.Stage((ci.Part("test", ("sleep", "0.3")),))), tmp_path)
+
+    seconds = {result.part.name: result.seconds for result in results}
+    assert seconds["peers"] < 0.3 <= seconds["test"]
+
+
 def is_read(pipe: Path) -> bool:
     try:
         os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
