@@ -242,9 +242,12 @@ def templates(tmp_path_factory: pytest.TempPathFactory) -> Templates:
 
 
 @pytest.fixture
-def repository(tmp_path: Path, templates: Templates) -> Path:
+def repository(tmp_path: Path, templates: Templates, request: pytest.FixtureRequest) -> Path:
     """A repository with one commit, in a folder whose name has a blank and an umlaut."""
-    return copy_tree(templates.get("repository", _make_repository), tmp_path / "mein Büro")
+    place = tmp_path / "mein Büro"
+    if "project" in request.fixturenames:
+        return place  # that fixture puts a whole project there
+    return copy_tree(templates.get("repository", _make_repository), place)
 
 
 class Nexus:
@@ -272,6 +275,5 @@ def nexus(repository: Path, templates: Templates) -> Nexus:
 def project(nexus: Nexus, templates: Templates, sealed: Path) -> Path:
     """An initialised project and the home of its approver: a copy of one that `git nexus init` made."""
     template = templates.get("project", lambda folder: _make_project(folder, templates))
-    shutil.rmtree(nexus.place)
     copy_project(template, nexus.place, sealed / "nexus")
     return nexus.place
