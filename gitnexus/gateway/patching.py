@@ -1,6 +1,6 @@
 """`PatchAction`: computes the tree that a patch makes of HEAD, and applies it to the worktree or commits it."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
@@ -128,9 +128,9 @@ def _check_sections(git: PrivateGit, base: str, sections: Sequence[FileSection],
     return check_patch(git, base, patch_between(git, done.base_tree, done.result_tree), rule_on)
 
 
-def make_patch_request(applied: AppliedPatch, *, project: str, run: str, role: str) -> PatchRequest:
-    """Return the request that a token binds: the two trees and every changed row."""
-    rows = (
+def make_patch_rows(changes: Iterable[TreeChange]) -> tuple[PatchRow, ...]:
+    """Return the changed rows of a tree as a request and its token have them."""
+    return tuple(
         PatchRow(
             path=row.path,
             old_mode=row.old_mode,
@@ -140,8 +140,12 @@ def make_patch_request(applied: AppliedPatch, *, project: str, run: str, role: s
             link_target=row.link_target,
             binary=row.binary and row.new_mode != "",
         )
-        for row in applied.changes
+        for row in changes
     )
+
+
+def make_patch_request(applied: AppliedPatch, *, project: str, run: str, role: str) -> PatchRequest:
+    """Return the request that a token binds: the two trees and every changed row."""
     return PatchRequest(
         project=project,
         run=run,
@@ -149,7 +153,7 @@ def make_patch_request(applied: AppliedPatch, *, project: str, run: str, role: s
         base=applied.base,
         base_tree=applied.base_tree,
         result_tree=applied.result_tree,
-        changes=tuple(rows),
+        changes=make_patch_rows(applied.changes),
     )
 
 

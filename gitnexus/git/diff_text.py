@@ -30,6 +30,24 @@ def diff_size(git: PrivateGit, old: str, new: str, most: int, context: int = 3) 
     return git.count(*_DIFF, "-p", f"-U{context}", old, new, most=most)
 
 
+def read_difference(child: "subprocess.Popen[bytes]", old: str, new: str) -> Iterator[bytes]:
+    """Yield the lines that a `git diff-tree --stdin` prints for two trees. Raises: GitFailed."""
+    asking, answering = child.stdin, child.stdout
+    if asking is None or answering is None:
+        raise GitFailed("git was started without pipes")
+    with contextlib.suppress(BrokenPipeError):
+        # Git repeats a line that names no object, and flushes: this marks the end of the answer. No line of a
+        # difference begins with such a letter.
+        asking.write(f"{old} {new}\n".encode() + _END)
+        asking.flush()
+    if answering.readline().split() != [old.encode(), new.encode()]:
+        raise GitFailed(f"the trees {old} and {new} cannot be compared", hint="git fsck shows what is missing")
+    while (line := answering.readline()) != _END:
+        if not line:
+            raise GitFailed(f"git ended while it compared {old} and {new}")
+        yield line
+
+
 class LineCounter:
     """One git child that counts the changed lines of any number of pairs of trees; created by `line_counter`."""
 
@@ -38,19 +56,8 @@ class LineCounter:
 
     def count(self, old: str, new: str) -> tuple[int, int]:
         """Return how many lines are added and removed; those of binary files do not count. Raises: GitFailed."""
-        asking, answering = self._child.stdin, self._child.stdout
-        if asking is None or answering is None:
-            raise GitFailed("git was started without pipes")
-        with contextlib.suppress(BrokenPipeError):
-            # Git repeats a line that names no object, and flushes: so we know that the answer is whole.
-            asking.write(f"{old} {new}\n".encode() + _END)
-            asking.flush()
-        if answering.readline().split() != [old.encode(), new.encode()]:
-            raise GitFailed(f"the trees {old} and {new} cannot be compared", hint="git fsck shows what is missing")
         added = removed = 0
-        while (line := answering.readline()) != _END:
-            if not line:
-                raise GitFailed(f"git ended while it compared {old} and {new}")
+        for line in read_difference(self._child, old, new):
             more, less, _ = line.split(b"\t", 2)
             if more != b"-":
                 added, removed = added + int(more), removed + int(less)

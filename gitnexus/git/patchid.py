@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Iterator
 
 from gitnexus.base.errors import Invalid
-from gitnexus.git.child import GitFailed
+from gitnexus.git.diff_text import read_difference
 from gitnexus.git.private import PrivateGit
 
 # Everything that a default or a config could change is said. No rename is looked for: how like two files must be to
@@ -23,9 +23,6 @@ _DIFF = (
 )  # fmt: skip
 _VERSION = b"git-nexus patch v1\0"
 _TREE = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-# Git repeats a line that names no object, and flushes: so we know that the answer is whole. No line of a difference
-# begins with such a letter.
-_END = b"END\n"
 
 
 class PatchIds:
@@ -41,24 +38,9 @@ class PatchIds:
         if old == new:
             return ""
         digest = hashlib.sha256(_VERSION)
-        for line in _lines_without_positions(self._diff_lines(old, new)):
+        for line in _lines_without_positions(read_difference(self._child, old, new)):
             digest.update(line)
         return f"sha256:{digest.hexdigest()}"
-
-    def _diff_lines(self, old: str, new: str) -> Iterator[bytes]:
-        asking, answering = self._child.stdin, self._child.stdout
-        if asking is None or answering is None:
-            raise GitFailed("git was started without pipes")
-        with contextlib.suppress(BrokenPipeError):
-            asking.write(f"{old} {new}\n".encode() + _END)
-            asking.flush()
-        head = answering.readline()
-        if head.split() != [old.encode(), new.encode()]:
-            raise GitFailed(f"the trees {old} and {new} cannot be compared", hint="git fsck shows what is missing")
-        while (line := answering.readline()) != _END:
-            if not line:
-                raise GitFailed(f"git ended while it compared {old} and {new}")
-            yield line
 
 
 @contextlib.contextmanager

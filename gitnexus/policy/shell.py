@@ -74,6 +74,11 @@ def parse_shell_text(text: str) -> ShellScript:
     return ShellScript(tuple(found.commands), found.why)
 
 
+def script_of_command(argv: tuple[str, ...]) -> ShellScript:
+    """Return the script that runs one command whose words are known."""
+    return ShellScript((ShellCommand(argv, True),))
+
+
 def _after_reserved_word(words: list[ShellWord]) -> list[ShellWord]:
     """Return the words after a reserved word, without options of `time` and the name of a coprocess."""
     reserved, rest = words[0].text, words[1:]

@@ -66,11 +66,7 @@ def _answer_shell(call: ShellCall, location: ProjectLocation, plain: dict[str, A
     if call.dialect != "sh" or call.typed or plain["runs"] is None:
         return None
     try:
-        script = (
-            shell.parse_shell_text(text)
-            if text is not None
-            else shell.ShellScript((shell.ShellCommand(call.argv, True),))
-        )
+        script = shell.parse_shell_text(text) if text is not None else shell.script_of_command(call.argv)
     except shell.TooMuch:
         return None
     first: CachedAnswer | None = None

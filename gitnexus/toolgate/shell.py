@@ -35,11 +35,7 @@ def judge_shell_call(context: JudgeContext, call: ShellCall) -> tuple[list[CallF
         return [CallFinding("ask", f"a text for {call.dialect} is not read here", "harness.shell")], whole
     text = inner_text(call.argv) if call.argv else _text_of_call(call)
     try:
-        script = (
-            shell.parse_shell_text(text)
-            if text is not None
-            else shell.ShellScript((shell.ShellCommand(call.argv, True),))
-        )
+        script = shell.parse_shell_text(text) if text is not None else shell.script_of_command(call.argv)
     except shell.TooMuch:
         return [CallFinding("deny", "it is too long or too deep to be examined", "harness.shell")], whole
     try:

@@ -41,30 +41,15 @@ def format_proposal_card(proposal: "WorkflowProposal", *, offer: bool = True) ->
     tail = [["Budgets", _format_budgets(definition.budgets)], ["Hash", workflow_hash(definition)]]
     for at, other in enumerate(proposal.alternatives):
         tail.append(["Or" if at == 0 else "", f"{one_line(other.name, 60)}: {one_line(other.about, 120)}"])
+    text = "\n\n".join(
+        [format_columns(head, indent=""), format_workflow_nodes(definition), format_columns(tail, indent="")]
+    )
     if not offer:
-        return "\n".join(
-            [
-                format_columns(head, indent=""),
-                "",
-                format_workflow_nodes(definition),
-                "",
-                format_columns(tail, indent=""),
-            ]
-        )
+        return text
     end = "Nothing was run."
     if proposal.alternatives:
         end += f' For another one begin with its name: git nexus route "/{proposal.alternatives[0].name} …"'
-    return "\n".join(
-        [
-            format_columns(head, indent=""),
-            "",
-            format_workflow_nodes(definition),
-            "",
-            format_columns(tail, indent=""),
-            "",
-            end,
-        ]
-    )
+    return f"{text}\n\n{end}"
 
 
 def format_workflow_nodes(definition: "WorkflowDefinition") -> str:

@@ -11,12 +11,13 @@ from gitnexus.base.text import one_line
 from gitnexus.events.fold import handoff_step_name
 from gitnexus.events.kinds import shorten_text
 from gitnexus.events.view import ActionView
+from gitnexus.gateway.patching import make_patch_rows
 from gitnexus.gateway.paths import patch_refusals, repository_refusals
 from gitnexus.git.commits import tree_of_commit
 from gitnexus.git.private import private_git
 from gitnexus.git.tree_diff import TreeChange, diff_trees, list_tree_files
 from gitnexus.git.worktree_tree import OddFile, write_worktree_tree
-from gitnexus.policy.model import GateDecision, HandoffRequest, PatchRequest, PatchRow, ProposedAction, Request
+from gitnexus.policy.model import GateDecision, HandoffRequest, PatchRequest, ProposedAction, Request
 from gitnexus.policy.request import parse_request, request_digest
 from gitnexus.runs.actions.commit import branch_tip, find_earlier_commit
 from gitnexus.runs.open_run import OpenRun
@@ -228,18 +229,6 @@ def _recompute_patch_request(run: OpenRun, action: str, request: PatchRequest) -
 
 def patch_request(run: OpenRun, base: str, old: str, new: str, rows: tuple[TreeChange, ...], role: str) -> PatchRequest:
     """Return the request for the patch between two trees on commit `base`, made by an agent with `role`."""
-    changes = (
-        PatchRow(
-            path=row.path,
-            old_mode=row.old_mode,
-            new_mode=row.new_mode,
-            old_blob=row.old_blob,
-            new_blob=row.new_blob,
-            link_target=row.link_target,
-            binary=row.binary and row.new_mode != "",
-        )
-        for row in rows
-    )
     return PatchRequest(
         project=project_id_of(run.state.snapshot) or "",
         run=run.record.id,
@@ -247,7 +236,7 @@ def patch_request(run: OpenRun, base: str, old: str, new: str, rows: tuple[TreeC
         base=base,
         base_tree=old,
         result_tree=new,
-        changes=tuple(changes),
+        changes=make_patch_rows(rows),
     )
 
 
