@@ -288,16 +288,17 @@ def _catalog(state: State, _fix: bool) -> Iterator[DoctorFinding]:
 
 
 def _settings(state: State, _fix: bool) -> Iterator[DoctorFinding]:
-    from gitnexus.workflow.settings import parse_workflow_settings as workflow_settings_of
-
     snapshot = state.latest()
     parse_memory_settings(settings_section(snapshot, "memory", state.trusts))
     run_settings_of(settings_section(snapshot, "runs", state.trusts))
     if asked := settings_section(snapshot, "prompts", state.trusts):
-        from gitnexus.prompts.settings import parse_prompt_settings  # with pydantic: only who has such settings pays
+        from gitnexus.prompts.settings import parse_prompt_settings  # loads pydantic: only for such settings
 
         parse_prompt_settings(asked)
-    workflow_settings_of(settings_section(snapshot, "workflow", state.trusts))
+    if asked := settings_section(snapshot, "workflow", state.trusts):
+        from gitnexus.workflow.settings import parse_workflow_settings  # loads pydantic: only for such settings
+
+        parse_workflow_settings(asked)
     strange = unknown_sections(snapshot, SECTIONS)
     for path, name in strange:
         yield DoctorFinding(
@@ -308,10 +309,10 @@ def _settings(state: State, _fix: bool) -> Iterator[DoctorFinding]:
 
 
 def _macros(state: State, _fix: bool) -> Iterator[DoctorFinding]:
-    from gitnexus.workflow.commands import FOLDER, read_custom_macros  # only where there are any
-
-    if not state.exists or not state.latest().names(FOLDER):
+    if not state.exists or not state.latest().names("commands/custom"):
         return
+    from gitnexus.workflow.commands import read_custom_macros  # loads pydantic: only where there are any
+
     found, wrong = read_custom_macros(state.latest())
     for path, why in list(wrong.items())[:_MOST_TOLD]:
         yield DoctorFinding(

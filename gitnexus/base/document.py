@@ -4,13 +4,14 @@ Records that hooks and short commands read are in `base/record.py`: importing py
 (docs/decisions/0008).
 """
 
+import re
 from collections.abc import Iterator
 from typing import Annotated, Any, Self, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, Strict, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, TypeAdapter, ValidationError
 from pydantic.alias_generators import to_camel
 from pydantic.json_schema import GenerateJsonSchema
-from pydantic_core import ErrorDetails, core_schema
+from pydantic_core import ErrorDetails, PydanticCustomError, core_schema
 
 from gitnexus.base.errors import Invalid
 from gitnexus.base.spelling import closest_word
@@ -21,6 +22,7 @@ Many = Annotated[tuple[T, ...], Strict(False)]
 SCHEMA_DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _EXPECTED = {
     "string_type": "text",
+    "string_unicode": "text without half a character",
     "int_type": "a whole number",
     "float_type": "a number",
     "bool_type": "true or false",
@@ -50,8 +52,20 @@ class Document(BaseModel):
         try:
             return cls.model_validate(value, by_alias=True, by_name=False)
         except ValidationError as exc:
-            problem = exc.errors(include_url=False)[0]
-            raise Invalid(describe_problem(problem, where), hint=_suggestion(cls, problem)) from exc
+            raise cls._invalid(exc, where) from exc
+
+    @classmethod
+    def from_fields(cls, where: str, **fields: Any) -> Self:
+        """Return the document with these fields, whose values a user may have given. Raises: Invalid, naming one."""
+        try:
+            return cls.model_validate(fields, by_alias=False, by_name=True)
+        except ValidationError as exc:
+            raise cls._invalid(exc, where) from exc
+
+    @classmethod
+    def _invalid(cls, exc: ValidationError, where: str) -> Invalid:
+        problem = exc.errors(include_url=False)[0]
+        return Invalid(describe_problem(problem, where), hint=_suggestion(cls, problem))
 
     def plain(self) -> dict[str, Any]:
         """Return the JSON value, without the fields that are None."""
@@ -98,8 +112,47 @@ def describe_problem(problem: ErrorDetails, where: str) -> str:
             return f"{place} should be at least {context['ge']}"
         case "less_than_equal":
             return f"{place} should be at most {context['le']}"
+        case "string_too_short" | "too_short":
+            return f"{place} should have at least {_count(context['min_length'], problem['type'])}"
+        case "string_too_long" | "too_long":
+            return f"{place} should have at most {_count(context['max_length'], problem['type'])}"
+        case "form":
+            return f"{place} should be {context['expected']}, not {context['given']!r}"
         case kind:
             return f"{place} should be {_EXPECTED.get(kind, problem['msg'].removeprefix('Input should be '))}"
+
+
+def _count(number: int, kind: str) -> str:
+    noun = "character" if kind.startswith("string") else "item"
+    return f"{number:,} {noun}" + ("s" if number != 1 else "")
+
+
+def has_form(pattern: str, expected: str) -> tuple[Any, ...]:
+    """Return the annotations of a text that must match `pattern` as a whole; `expected` describes it in an error."""
+
+    def check(text: str) -> str:
+        if re.fullmatch(pattern, text):
+            return text
+        raise PydanticCustomError("form", "{expected}", {"expected": expected, "given": text[:40]})
+
+    return AfterValidator(check), Field(json_schema_extra={"pattern": f"^{pattern}$"})
+
+
+def _refuse_duplicates(items: tuple[Any, ...]) -> tuple[Any, ...]:
+    if len(set(items)) < len(items):
+        raise PydanticCustomError("duplicate", "a list in which nothing occurs twice")
+    return items
+
+
+def _refuse_nul(text: str) -> str:
+    if "\0" in text:
+        raise PydanticCustomError("nul", "text without a NUL")
+    return text
+
+
+NO_NUL = AfterValidator(_refuse_nul)
+# The annotations of a list in which nothing may occur twice.
+DISTINCT = (AfterValidator(_refuse_duplicates), Field(json_schema_extra={"uniqueItems": True}))
 
 
 def json_schema_of(form: type[Any], id_: str) -> dict[str, Any]:

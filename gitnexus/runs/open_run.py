@@ -225,7 +225,7 @@ class OpenRun(RunLocks):
         if kept is None:
             return []
         with contextlib.suppress(Invalid):
-            return definition_differences(parse_definition(parse_json(kept.workflow())), found)
+            return definition_differences(parse_definition(parse_json(kept.workflow())).plain(), found.plain())
         return []
 
     @property

@@ -16,8 +16,7 @@ from gitnexus.sandbox.program import resolve_program
 from gitnexus.state import State
 from gitnexus.state.format import project_id_of
 from gitnexus.state.home import home_folder
-from gitnexus.workflow.definition import BACKINGS
-from gitnexus.workflow.run_definition import RunDefinition, RunNode
+from gitnexus.workflow.run_definition import BACKINGS, RunDefinition, RunNode
 
 
 def allowed_way(state: State, wanted: Way | None) -> Way:

@@ -1,15 +1,16 @@
 """Masks secrets in the texts of a definition before it is stored; refuses a command that contains one."""
 
-from typing import TypeVar
+from typing import TYPE_CHECKING
 
 from gitnexus.base.errors import Invalid
-from gitnexus.base.record import Record
 from gitnexus.redaction.stored import holds_secret, redact_value
 
-R = TypeVar("R", bound=Record)
+if TYPE_CHECKING:
+    from gitnexus.workflow.definition import WorkflowDefinition
+    from gitnexus.workflow.run_definition import RunDefinition
 
 
-def storable_definition(definition: R) -> R:
+def storable_definition(definition: "RunDefinition | WorkflowDefinition") -> "RunDefinition | WorkflowDefinition":
     """Return a definition with masked secrets in its prompts. Raises: Invalid for a command with a secret.
 
     The definition is hashed, stored with the run's log and pushed.

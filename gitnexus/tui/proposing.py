@@ -11,9 +11,10 @@ from gitnexus.tui.cards import card_for_workflow
 from gitnexus.tui.chat_store import ChatStore
 from gitnexus.tui.model import CardKey, ChatCard
 from gitnexus.tui.prompt_context import EarlierRequest, prompt_with_context, references_in_text, references_to_last_run
-from gitnexus.workflow.definition import EMBEDDED, WorkflowDefinition, check_workflow, render_workflow, workflow_hash
+from gitnexus.workflow.definition import WorkflowDefinition, check_workflow, render_workflow, workflow_hash
 from gitnexus.workflow.edit import with_node_agent, with_node_order, without_node
 from gitnexus.workflow.proposal import WorkflowProposal
+from gitnexus.workflow.run_definition import EMBEDDED
 
 
 class ChatProposals:

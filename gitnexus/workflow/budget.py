@@ -2,25 +2,31 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
+from pydantic import Field
+
+from gitnexus.base.document import Document
 from gitnexus.base.errors import Invalid
 from gitnexus.base.globs import matching_pattern
-from gitnexus.base.record import Record, StoredRecord
+from gitnexus.base.record import StoredRecord
 
 HIGHEST_RISK = 3
 MOST_STEPS = 1000
 _WILD = ("*", "?", "[")
 
 
-class CostWeights(Record):
+Weight = Annotated[int, Field(ge=0, le=10**9)]
+
+
+class CostWeights(Document):
     """The weight of each count: CU = 2F + 3D + C + 5R + 4U, unless the settings differ."""
 
-    files: int = 2
-    directories: int = 3
-    commands: int = 1
-    risk: int = 5
-    unresolved: int = 4
+    files: Weight = 2
+    directories: Weight = 3
+    commands: Weight = 1
+    risk: Weight = 5
+    unresolved: Weight = 4
 
 
 class CountedContext(StoredRecord):

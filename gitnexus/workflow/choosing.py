@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from gitnexus.base.record import Record
+from gitnexus.base.document import Document, Many
 from gitnexus.events.measure import WorkerTally
 from gitnexus.workflow.definition import SPECIALISTS, NodeType
 
@@ -12,20 +12,20 @@ from gitnexus.workflow.definition import SPECIALISTS, NodeType
 ENOUGH = 5
 
 
-class AgentCandidate(Record):
+class AgentCandidate(Document):
     """One agent of a role's list. `good_at` are kinds of nodes, or words of requests, that it is meant for."""
 
     agent: str
-    good_at: tuple[str, ...] = ()
+    good_at: Many[str] = ()
 
 
-class AgentChoice(Record):
+class AgentChoice(Document):
     """Who does a node, and why: `others` are asked in this order when it is down."""
 
     node: str
     agent: str
     why: str
-    others: tuple[str, ...] = ()
+    others: Many[str] = ()
 
 
 class _Figure(NamedTuple):

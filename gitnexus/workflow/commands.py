@@ -2,23 +2,32 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Annotated, NamedTuple
 
+from pydantic import Field
+
+from gitnexus.base.document import Document, Many, has_form
 from gitnexus.base.errors import Invalid, NexusError
 from gitnexus.base.frontmatter import UnclosedFrontMatter, locate_front_matter
-from gitnexus.base.record import Record
 from gitnexus.catalog.yamltext import parse_yaml
 from gitnexus.state.snapshot import Snapshot
 from gitnexus.workflow.definition import (
     RETRIES,
+    Adapter,
+    Amount,
+    Name,
     NodeBudget,
+    NodeId,
     NodeInputs,
     NodeType,
+    Prompt,
+    Reference,
     Specialist,
+    StopOn,
     WorkflowBudgets,
     WorkflowDefinition,
-    check_workflow,
     make_node,
+    parse_workflow,
 )
 from gitnexus.workflow.graph import nodes_before
 from gitnexus.workflow.macros import MACROS
@@ -30,33 +39,43 @@ MOST = 200
 # Where the words of the prompt stand in a macro's text; without it they come after.
 PLACE = "{prompt}"
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
-_KNOWN = ("version", "about", "nodes", "budgets", "stop")
 
 
-class CustomMacroStep(Record):
+class CustomMacroStep(Document):
     """A node as a user writes it; `after` names its dependencies, by default the node before it."""
 
-    id: str
+    id: NodeId
     type: NodeType
-    agent: str = ""
-    model: str = ""
-    role: str = ""
-    prompt: str = ""
-    argv: tuple[str, ...] = ()
-    refs: tuple[str, ...] = ()
-    after: tuple[str, ...] | None = None
+    agent: Adapter = ""
+    model: Name = ""
+    role: Name = ""
+    prompt: Prompt = ""
+    argv: Many[Prompt] = ()
+    refs: Many[Reference] = ()
+    after: Many[NodeId] | None = None
     budget: NodeBudget | None = None
 
 
+class CustomMacroHead(Document):
+    """The front matter of a user-defined macro. `budgets` lower the project's limits and never raise them."""
+
+    version: int
+    about: Annotated[str, Field(max_length=200), *has_form(r"\s*\S.*\s*", "one line that says what the macro does")]
+    nodes: Many[CustomMacroStep]
+    budgets: dict[str, Amount] = Field(default_factory=dict)
+    stop: Many[StopOn] | None = None
+
+
 class CustomMacro(NamedTuple):
-    """A validated user-defined macro."""
+    """A validated user-defined macro: its front matter, and the text below it."""
 
     name: str
-    about: str
-    steps: tuple[CustomMacroStep, ...]
+    head: CustomMacroHead
     text: str
-    budgets: Mapping[str, Any]
-    stop: tuple[str, ...] | None
+
+    @property
+    def about(self) -> str:
+        return self.head.about.strip()
 
 
 def parse_custom_macro(name: str, raw: bytes) -> CustomMacro:
@@ -71,40 +90,27 @@ def parse_custom_macro(name: str, raw: bytes) -> CustomMacro:
         value = parse_yaml(head)
     except Invalid as exc:
         raise Invalid(f"{where}: {exc.message}", hint="correct the front matter") from exc
-    if not isinstance(value, dict):
-        raise Invalid(f"{where}: the front matter should be keys and values", hint=f"there are {', '.join(_KNOWN)}")
-    unknown = sorted(value.keys() - set(_KNOWN))
-    if unknown:
-        # Not to be passed over: who writes mode or allow here believes that it counts.
-        raise Invalid(f"{where}: {unknown[0][:40]} is not known", hint=f"there are {', '.join(_KNOWN)}")
-    if value.get("version") != VERSION or type(value["version"]) is not int:
+    macro = CustomMacro(name, CustomMacroHead.from_value(value, where), text)
+    if macro.head.version != VERSION:
         raise Invalid(f"{where}: version should be {VERSION}", hint=f"write version: {VERSION}")
-    about = value.get("about", "")
-    if not isinstance(about, str) or not 0 < len(about.strip()) <= 200 or "\n" in about.strip():
-        raise Invalid(f"{where}: about should be one line of at most 200 characters")
-    rows = value.get("nodes")
-    if not isinstance(rows, list):
-        raise Invalid(f"{where}: nodes should be a list", hint="as in - {id: look, type: research}")
-    steps = tuple(CustomMacroStep.from_value(row, f"{where}: nodes[{at}]") for at, row in enumerate(rows))
-    found = CustomMacro(name, about.strip(), steps, text, value.get("budgets") or {}, value.get("stop"))
-    workflow_from_macro(found, "x", {})  # whatever is wrong with it is told when it is read, not when it is needed
-    return found
+    workflow_from_macro(macro, "x", {})  # whatever is wrong with it is reported when it is read, not when it is used
+    return macro
 
 
 def workflow_from_macro(
-    command: CustomMacro,
+    macro: CustomMacro,
     prompt: str,
     specialists: Mapping[Specialist, str],
     budgets: WorkflowBudgets | None = None,
 ) -> WorkflowDefinition:
     """Return the workflow of a macro for a prompt. Raises: Invalid."""
-    where = f"{FOLDER}/{command.name}.md"
-    edges = _edges_of_steps(command.steps)
+    where = f"{FOLDER}/{macro.name}.md"
+    edges = _edges_of_steps(macro.head.nodes)
     nodes = []
-    for step in command.steps:
+    for step in macro.head.nodes:
         nearly = make_node(step.id, step.type, adapter=step.agent)
         adapter = step.agent or ("" if step.type == "command" else specialists.get(nearly.specialist, ""))
-        uses = tuple(one.id for one in command.steps if one.id in nodes_before(step.id, edges))
+        uses = tuple(one.id for one in macro.head.nodes if one.id in nodes_before(step.id, edges))
         nodes.append(
             make_node(
                 step.id,
@@ -119,27 +125,23 @@ def workflow_from_macro(
             )
         )
     limits = (budgets or WorkflowBudgets()).plain()
-    if not isinstance(command.budgets, dict):
-        raise Invalid(f"{where}: budgets should be keys and values")
     value = {
-        "name": command.name,
-        "prompt": _insert_prompt(command.text, prompt),
+        "name": macro.name,
+        "prompt": _insert_prompt(macro.text, prompt),
         "nodes": [one.plain() for one in nodes],
         "edges": [list(edge) for edge in edges],
-        "budgets": tightened_limits(limits, command.budgets, where),
-        **({"stop": command.stop} if command.stop is not None else {}),
+        "budgets": tightened_limits(limits, macro.head.budgets, where),
+        **({"stop": list(macro.head.stop)} if macro.head.stop is not None else {}),
     }
-    return check_workflow(WorkflowDefinition.from_value(value, where), where)
+    return parse_workflow(value, where)
 
 
-def tightened_limits(limits: Mapping[str, int], asked: Mapping[str, Any], where: str) -> dict[str, int]:
+def tightened_limits(limits: Mapping[str, int], asked: Mapping[str, int], where: str) -> dict[str, int]:
     """Return the limits lowered to those of a macro, never raised; 0 is no limit. Raises: Invalid."""
     found = dict(limits)
     for key, value in asked.items():
         if key not in limits:
-            raise Invalid(f"{where}: budgets: {str(key)[:40]} is not known", hint=f"there are {', '.join(limits)}")
-        if type(value) is not int or value < 0:
-            raise Invalid(f"{where}: budgets: {key} should be a whole number")
+            raise Invalid(f"{where}: budgets: {key[:40]} is not known", hint=f"there are {', '.join(limits)}")
         found[key] = min(value or limits[key], limits[key] or value)
     return found
 

@@ -1,19 +1,19 @@
 """The workflow definition: nodes, dependencies, budgets, and the hash that identifies it; parsing and rendering."""
 
 import json
-import re
-from dataclasses import field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from gitnexus.adapters.table import ADAPTERS
 from gitnexus.base.canonical import parse_json
+from gitnexus.base.document import DISTINCT, NO_NUL, Document, Many, has_form
 from gitnexus.base.errors import Invalid
-from gitnexus.base.record import Record
 from gitnexus.events.model import definition_hash
 from gitnexus.policy.model import Mode
 from gitnexus.workflow.graph import check_graph
+from gitnexus.workflow.run_definition import BACKINGS, EMBEDDED, RunBudgets, RunDefinition, RunNode, Way
 from gitnexus.workflow.run_definition import VERSION as RUN_VERSION
-from gitnexus.workflow.run_definition import RunBudgets, RunDefinition, RunNode, Way
 
 # What `git nexus run -- CMD` writes is version 1 and stays so: logs of runs are chained to the hash of it.
 VERSION = 2
@@ -37,9 +37,6 @@ OUTPUTS: dict[NodeType, tuple[str, ...]] = {
     "review": ("review.json", "review.md"),
     "command": ("output.log",),
 }
-# Who backs a specialist besides the adapters: rules that need no model, and a typed model call.
-EMBEDDED, MODEL = "embedded", "model"
-BACKINGS = (EMBEDDED, MODEL)
 # Nodes that a handoff brings in are called so.
 _RESERVED = "handoff-"
 # Who only looks is started so that it can only propose, where its adapter can do that.
@@ -48,81 +45,96 @@ MOST_NODES = 200
 MOST_EDGES = 2000
 LONGEST_PROMPT = 65_536
 LARGEST = 4 * 1024 * 1024
-_LONGEST_TEXT = 500
 _MOST_ITEMS = 200
-_ID = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
-_NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
-_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+\[\]-]{0,199}")
-
-
-class NodeInputs(Record):
-    """The inputs of a node: outputs of earlier nodes, and references for its context pack."""
-
-    uses: tuple[str, ...] = ()
-    refs: tuple[str, ...] = ()
-
-
 # How often a step is tried again in a workflow that is made now.
 RETRIES = 3
 
 
-class NodeBudget(Record):
+Amount = Annotated[int, Field(ge=0, le=10**9)]
+NodeId = Annotated[str, *has_form(r"[A-Za-z][A-Za-z0-9_-]{0,39}", "a letter, then up to 39 letters, digits, - or _")]
+OutputName = Annotated[str, *has_form(r"(?!.*\.\.)[a-z0-9][a-z0-9_.-]{0,63}", "the name of a file, as in plan.json")]
+# The name of a role or of a model; empty where none is said.
+Name = Annotated[str, *has_form(r"([A-Za-z0-9][A-Za-z0-9._:/@+\[\]-]{0,199})?", "the name of a role or model")]
+Prompt = Annotated[str, Field(max_length=LONGEST_PROMPT), NO_NUL]
+Reference = Annotated[str, Field(max_length=500), NO_NUL]
+Adapter = Annotated[str, Field(json_schema_extra={"enum": ["", *BACKINGS, *ADAPTERS]})]
+
+
+class NodeInputs(Document):
+    """The inputs of a node: outputs of earlier nodes, and references for its context pack."""
+
+    uses: Many[str] = ()
+    refs: Annotated[Many[Reference], Field(max_length=_MOST_ITEMS)] = ()
+
+
+class NodeBudget(Document):
     """The limits of one node; 0 means the workflow's limit.
 
     `retries` is how often a step is tried again: after an answer of the wrong form, a patch that does not apply, a
     proof or command that fails, an action that was denied with a reason. A file that does not say it means 2.
     """
 
-    seconds: int = 0
-    tokens: int = 0
-    cents: int = 0
-    cu: int = 0
-    ctx_kib: int = 0
-    retries: int = 2
+    seconds: Amount = 0
+    tokens: Amount = 0
+    cents: Amount = 0
+    cu: Amount = 0
+    ctx_kib: Amount = 0
+    retries: Amount = 2
 
 
-class WorkflowBudgets(RunBudgets):
-    """The limits of the whole workflow and of one batch, and the number of nodes that may run in parallel."""
+class WorkflowBudgets(Document):
+    """The limits of the whole workflow and of one batch, and the number of nodes that may run in parallel.
 
-    max_batch_cu: int = 40
-    max_batch_steps: int = 8
-    max_batch_risk: int = 6
-    max_ctx_kib: int = 160
-    parallel: int = 2
+    The first four are those of a run (`run_definition.RunBudgets`); 0 is no limit.
+    """
+
+    seconds: Amount = 3600
+    tokens: Amount = 0
+    cents: Amount = 0
+    handoffs: Amount = 10
+    max_batch_cu: Amount = 40
+    max_batch_steps: Amount = 8
+    max_batch_risk: Amount = 6
+    max_ctx_kib: Amount = 160
+    parallel: Annotated[int, Field(ge=1, le=10**9)] = 2
 
 
-class WorkflowNode(Record):
+class WorkflowNode(Document):
     """One node: its type, specialist and adapter; without an adapter the project's default is used."""
 
-    id: str
+    id: NodeId
     type: NodeType
     specialist: Specialist
-    adapter: str = ""
-    role: str = ""
-    model: str = ""
+    adapter: Adapter = ""
+    role: Name = ""
+    model: Name = ""
     way: Way = "contained"
-    prompt: str = ""
-    argv: tuple[str, ...] = ()
-    inputs: NodeInputs = field(default_factory=NodeInputs)
-    outputs: tuple[str, ...] = ()
-    budget: NodeBudget = field(default_factory=NodeBudget)
+    prompt: Prompt = ""
+    argv: Annotated[Many[Prompt], Field(max_length=_MOST_ITEMS)] = ()
+    inputs: NodeInputs = NodeInputs()
+    outputs: Annotated[Many[OutputName], *DISTINCT] = ()
+    budget: NodeBudget = NodeBudget()
 
 
-class WorkflowDefinition(Record):
-    """A workflow. In each pair of `edges` the second node waits for the first; `mode` is set when a run begins."""
+class WorkflowDefinition(Document):
+    """A workflow: its nodes, and in `edges` pairs of which the second node waits for the first.
 
-    version: int = VERSION
-    name: str
-    prompt: str = ""
-    nodes: tuple[WorkflowNode, ...]
-    edges: tuple[tuple[str, ...], ...] = ()
-    budgets: WorkflowBudgets = field(default_factory=WorkflowBudgets)
-    stop: tuple[StopOn, ...] = ("failed", "blocked", "denied", "budget")
+    `mode` is set when a run begins. What a schema cannot express, such as that no nodes wait for each other,
+    `git nexus workflow check` says.
+    """
+
+    version: Annotated[int, Field(json_schema_extra={"const": VERSION})] = VERSION
+    name: Annotated[str, Field(min_length=1, max_length=100)]
+    prompt: Prompt = ""
+    nodes: Annotated[Many[WorkflowNode], Field(min_length=1, max_length=MOST_NODES)]
+    edges: Annotated[Many[Annotated[Many[str], Field(min_length=2, max_length=2)]], Field(max_length=MOST_EDGES)] = ()
+    budgets: WorkflowBudgets = WorkflowBudgets()
+    stop: Many[StopOn] = ("failed", "blocked", "denied", "budget")
     mode: Mode = "default"
 
 
 def make_node(id_: str, type_: NodeType, *, adapter: str = "", **given: Any) -> WorkflowNode:
-    """Return a node with the defaults of its type: specialist, outputs, and the least rights it needs."""
+    """Return a node with the defaults of its type: specialist, outputs, the least rights. Raises: Invalid."""
     only_looks = type_ in LOOKS_ONLY and (not adapter or "proposer" in _ways_of_adapter(adapter))
     told = {
         "way": "proposer" if only_looks else "contained",
@@ -130,7 +142,8 @@ def make_node(id_: str, type_: NodeType, *, adapter: str = "", **given: Any) -> 
         "budget": NodeBudget(retries=RETRIES),
         **given,
     }
-    return WorkflowNode(id=id_, type=type_, specialist=SPECIALISTS[type_], adapter=adapter, **told)
+    fields = {"id": id_, "type": type_, "specialist": SPECIALISTS[type_], "adapter": adapter, **told}
+    return WorkflowNode.from_fields(f"node {id_[:40]}", **fields)
 
 
 def workflow_hash(definition: WorkflowDefinition) -> str:
@@ -139,8 +152,20 @@ def workflow_hash(definition: WorkflowDefinition) -> str:
 
 
 def parse_workflow(value: Any, where: str) -> WorkflowDefinition:
-    """Return the validated workflow in a JSON value of version 2. Raises: Invalid, naming the error."""
-    return check_workflow(WorkflowDefinition.from_value(value, where), where)
+    """Return the workflow in a JSON value of version 2 if it can be carried out. Raises: Invalid, naming the error."""
+    definition = WorkflowDefinition.from_value(value, where)
+    if definition.version != VERSION:
+        raise Invalid(f"{where}: version should be {VERSION}", hint="this file is of another git nexus")
+    for one in definition.nodes:
+        _check_node(one, f"{where}: node {one.id}")
+    used = {one.id: one.inputs.uses for one in definition.nodes}
+    check_graph([one.id for one in definition.nodes], definition.edges, used, where)
+    return definition
+
+
+def check_workflow(definition: WorkflowDefinition, where: str) -> WorkflowDefinition:
+    """Return the definition if it can be carried out, however it was made. Raises: Invalid, naming the error."""
+    return parse_workflow(definition.plain(), where)
 
 
 def parse_workflow_file(raw: bytes, where: str) -> tuple[WorkflowDefinition, str]:
@@ -177,7 +202,8 @@ def render_workflow(definition: WorkflowDefinition) -> str:
 def workflow_from_run(run: RunDefinition) -> WorkflowDefinition:
     """Convert the definition of a run to a workflow; every field keeps its meaning."""
     nodes = tuple(
-        WorkflowNode(
+        WorkflowNode.from_fields(
+            f"node {one.id[:40]}",
             id=one.id,
             type="command" if one.adapter == "command" else "exec",
             specialist="executor",
@@ -190,8 +216,10 @@ def workflow_from_run(run: RunDefinition) -> WorkflowDefinition:
         )
         for one in run.nodes
     )
-    budgets = WorkflowBudgets(**vars(run.budgets))
-    return WorkflowDefinition(name=run.name, nodes=nodes, edges=run.edges, budgets=budgets, mode=run.mode)
+    budgets = WorkflowBudgets.from_fields("budgets", **vars(run.budgets))
+    return WorkflowDefinition.from_fields(
+        "the workflow", name=run.name, nodes=nodes, edges=run.edges, budgets=budgets, mode=run.mode
+    )
 
 
 def run_from_workflow(workflow: WorkflowDefinition) -> RunDefinition:
@@ -214,51 +242,9 @@ def run_from_workflow(workflow: WorkflowDefinition) -> RunDefinition:
     )
 
 
-def check_workflow(definition: WorkflowDefinition, where: str) -> WorkflowDefinition:
-    """Return the definition if it can be carried out. Raises: Invalid, naming the node."""
-    if definition.version != VERSION:
-        raise Invalid(f"{where}: version should be {VERSION}", hint="this file is of another git nexus")
-    if not definition.nodes:
-        raise Invalid(f"{where}: there is no node", hint="a workflow has at least one")
-    if len(definition.nodes) > MOST_NODES or len(definition.edges) > MOST_EDGES:
-        raise Invalid(f"{where}: more than {MOST_NODES} nodes or {MOST_EDGES} edges", hint="make two workflows of it")
-    if not 0 < len(definition.name) <= 100:
-        raise Invalid(f"{where}: name should have 1 to 100 characters")
-    _check_text(definition.prompt, LONGEST_PROMPT, f"{where}: prompt")
-    _check_numbers(definition.budgets, f"{where}: budgets")
-    if definition.budgets.parallel < 1:
-        raise Invalid(f"{where}: budgets: parallel should be at least 1")
-    for one in definition.nodes:
-        _check_node(one, f"{where}: node {one.id[:40]}")
-    used = {one.id: one.inputs.uses for one in definition.nodes}
-    check_graph([one.id for one in definition.nodes], definition.edges, used, where)
-    return definition
-
-
 def _check_node(one: WorkflowNode, where: str) -> None:
-    if not _ID.fullmatch(one.id):
-        raise Invalid(
-            f"{where}: {one.id[:40]!r} cannot be the id of a node",
-            hint="a letter, then letters, digits, - and _; at most 40",
-        )
     if one.id.startswith(_RESERVED):
         raise Invalid(f"{where}: ids that begin with {_RESERVED} are given to what a handoff brings in")
-    _check_backing(one, where)
-    for word in (one.role, one.model):
-        if word and not _WORD.fullmatch(word):
-            raise Invalid(f"{where}: {word[:40]!r} is not the name of a role or model")
-    _check_text(one.prompt, LONGEST_PROMPT, f"{where}: prompt")
-    _check_texts(one.inputs.refs, f"{where}: inputs: refs")
-    _check_texts(one.argv, f"{where}: argv", longest=LONGEST_PROMPT)
-    for name in one.outputs:
-        if not _NAME.fullmatch(name) or ".." in name:
-            raise Invalid(f"{where}: {name[:40]!r} cannot be the name of an output", hint="as in plan.json")
-    if len(set(one.outputs)) != len(one.outputs):
-        raise Invalid(f"{where}: an output occurs twice")
-    _check_numbers(one.budget, f"{where}: budget")
-
-
-def _check_backing(one: WorkflowNode, where: str) -> None:
     if one.adapter and one.adapter not in (*BACKINGS, *ADAPTERS):
         there = ", ".join((*BACKINGS, *ADAPTERS))
         raise Invalid(f"{where}: there is no agent {one.adapter[:40]!r}", hint=f"there are: {there}")
@@ -272,26 +258,6 @@ def _check_backing(one: WorkflowNode, where: str) -> None:
         raise Invalid(f"{where}: it says no command", hint='write argv, as ["make", "test"]')
     if one.argv and one.type != "command" and one.adapter != "scripted":
         raise Invalid(f"{where}: argv is for commands", hint="make its type command, or say it in the prompt")
-
-
-def _check_numbers(budget: Record, where: str) -> None:
-    for name, value in budget.plain().items():
-        if not 0 <= value <= 10**9:
-            raise Invalid(f"{where}: {name} should be between 0 and 1,000,000,000")
-
-
-def _check_texts(texts: tuple[str, ...], where: str, longest: int = _LONGEST_TEXT) -> None:
-    if len(texts) > _MOST_ITEMS:
-        raise Invalid(f"{where}: more than {_MOST_ITEMS}")
-    for text in texts:
-        _check_text(text, longest, where)
-
-
-def _check_text(text: str, longest: int, where: str) -> None:
-    if len(text) > longest:
-        raise Invalid(f"{where}: longer than {longest} characters")
-    if "\0" in text or any("\ud800" <= ch <= "\udfff" for ch in text):
-        raise Invalid(f"{where}: it holds a NUL or half a character")
 
 
 def _ways_of_adapter(adapter: str) -> tuple[Way, ...]:

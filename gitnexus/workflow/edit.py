@@ -4,8 +4,9 @@ from itertools import pairwise
 
 from gitnexus.adapters.table import ADAPTERS
 from gitnexus.base.errors import Invalid, NotFound
-from gitnexus.workflow.definition import BACKINGS, WorkflowDefinition, WorkflowNode, check_workflow, make_node
+from gitnexus.workflow.definition import WorkflowDefinition, WorkflowNode, check_workflow, make_node
 from gitnexus.workflow.graph import topological_order
+from gitnexus.workflow.run_definition import BACKINGS
 
 _WHERE = "the workflow"
 

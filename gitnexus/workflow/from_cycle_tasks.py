@@ -49,10 +49,15 @@ def workflow_from_cycle(
         if role:
             edges.append((task_node_id(task.id), check_node_id(task.id)))
             nodes.append(_check_node(task, role, backed))
-    made = WorkflowDefinition(
-        name=NAME, prompt=file.goal, nodes=tuple(nodes), edges=tuple(dict.fromkeys(edges)), budgets=budgets,
+    made = WorkflowDefinition.from_fields(
+        "the cycle",
+        name=NAME,
+        prompt=file.goal,
+        nodes=tuple(nodes),
+        edges=tuple(dict.fromkeys(edges)),
+        budgets=budgets,
         stop=("budget",),
-    )  # fmt: skip
+    )
     return check_workflow(made, "the cycle")
 
 

@@ -78,7 +78,9 @@ def expand_macro(
         uses = tuple(earlier.id for earlier in macro.parts[:at])
         nodes.append(made.changed(inputs=made.inputs.changed(uses=uses)))
     edges = tuple((one.id, other.id) for one, other in pairwise(nodes))
-    made_of = WorkflowDefinition(
-        name=macro.name, prompt=prompt, nodes=tuple(nodes), edges=edges, budgets=budgets or WorkflowBudgets()
+    where = f"the workflow {macro.name}"
+    limits = budgets or WorkflowBudgets()
+    workflow = WorkflowDefinition.from_fields(
+        where, name=macro.name, prompt=prompt, nodes=tuple(nodes), edges=edges, budgets=limits
     )
-    return check_workflow(made_of, f"the workflow {macro.name}")
+    return check_workflow(workflow, where)

@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from gitnexus.base.record import Record
+from gitnexus.base.document import Document, Many
 from gitnexus.workflow.choosing import AgentChoice
 from gitnexus.workflow.definition import WorkflowDefinition, workflow_hash
 
@@ -11,32 +11,32 @@ SURE = 70
 Source = Literal["macro", "delegation", "rules", "model"]
 
 
-class RoutingContext(Record):
+class RoutingContext(Document):
     """What a router may know besides the prompt: references and titles, no contents."""
 
     mode: str = "default"
     agenda: str = ""
-    recent: tuple[str, ...] = ()
+    recent: Many[str] = ()
 
 
-class WorkflowAlternative(Record):
+class WorkflowAlternative(Document):
     """Another workflow that could be meant."""
 
     name: str
     about: str
 
 
-class WorkflowProposal(Record):
+class WorkflowProposal(Document):
     """A proposed workflow; nothing is started. `confidence` is in percent, `fallback` says why no model was used."""
 
     definition: WorkflowDefinition
     source: Source
     confidence: int
     why: str
-    alternatives: tuple[WorkflowAlternative, ...] = ()
+    alternatives: Many[WorkflowAlternative] = ()
     fallback: str = ""
     # Who was chosen of several for a node, and why.
-    agents: tuple[AgentChoice, ...] = ()
+    agents: Many[AgentChoice] = ()
 
     @property
     def is_ambiguous(self) -> bool:

@@ -10,6 +10,9 @@ from gitnexus.policy.model import Mode
 
 VERSION = 1
 Way = Literal["contained", "proposer"]
+# Who backs a specialist besides the adapters: rules that need no model, and a typed model call.
+EMBEDDED, MODEL = "embedded", "model"
+BACKINGS = (EMBEDDED, MODEL)
 
 
 class RunBudgets(Record):
@@ -75,9 +78,9 @@ def definition_from_prompt(
     return RunDefinition(name=adapter, nodes=(node,), budgets=budgets or RunBudgets())
 
 
-def definition_differences(before: Record, now: Record) -> list[str]:
+def definition_differences(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
     """Return the differences by field as text, for a user who tries to resume another definition."""
-    return list(_differing_values("", before.plain(), now.plain()))
+    return list(_differing_values("", before, now))
 
 
 def _differing_values(place: str, old: Any, new: Any) -> Iterator[str]:

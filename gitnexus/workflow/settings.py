@@ -2,16 +2,18 @@
 
 import os
 import re
-from dataclasses import field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
+from pydantic import Field
+
 from gitnexus.adapters.table import ADAPTERS
+from gitnexus.base.document import Document
 from gitnexus.base.errors import Invalid
-from gitnexus.base.record import Record
 from gitnexus.workflow.budget import CostWeights
 from gitnexus.workflow.choosing import AgentCandidate
-from gitnexus.workflow.definition import BACKINGS, Specialist, WorkflowBudgets
+from gitnexus.workflow.definition import Specialist, WorkflowBudgets
+from gitnexus.workflow.run_definition import BACKINGS
 
 SECTION = "workflow"
 _MOST_AGENTS = 10
@@ -19,32 +21,31 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{0,99}")
 
 
-class RouterSettings(Record):
+class RouterSettings(Document):
     """The address of the small model; empty `url` disables it. `key_env` names a variable and is not a key."""
 
     url: str = ""
     kind: Literal["openai", "ollama"] = "openai"
     model: str = ""
     key_env: str = ""
-    seconds: int = 10
+    seconds: Annotated[int, Field(ge=1, le=120)] = 10
 
 
-class WorkflowSettings(Record):
+class WorkflowSettings(Document):
     """The `workflow` section of the settings."""
 
-    router: RouterSettings = field(default_factory=RouterSettings)
-    specialists: dict[str, str] = field(default_factory=dict)
-    weights: CostWeights = field(default_factory=CostWeights)
-    budgets: WorkflowBudgets = field(default_factory=WorkflowBudgets)
+    router: RouterSettings = RouterSettings()
+    specialists: dict[Specialist, str] = Field(default_factory=dict)
+    weights: CostWeights = CostWeights()
+    budgets: WorkflowBudgets = WorkflowBudgets()
     # Whether research that was kept answers the same question again.
     reuse_research: bool = True
     # Not a key of the file: the whole list of a role for which several agents are set; `specialists` has the first.
-    lists: dict[str, tuple[AgentCandidate, ...]] = field(default_factory=dict)
+    lists: dict[Specialist, tuple[AgentCandidate, ...]] = Field(default_factory=dict, exclude=True)
 
     def specialist_adapters(self) -> dict[Specialist, str]:
         """Return the adapter of each specialist that has exactly one; of several one is chosen for each node."""
-        names: tuple[Specialist, ...] = ("researcher", "planner", "executor")
-        return {name: self.specialists[name] for name in names if self.specialists.get(name) and name not in self.lists}
+        return {name: adapter for name, adapter in self.specialists.items() if adapter and name not in self.lists}
 
 
 def parse_workflow_settings(value: Any) -> WorkflowSettings:
@@ -53,18 +54,11 @@ def parse_workflow_settings(value: Any) -> WorkflowSettings:
     value, lists = _split_agent_lists(value, where)
     found = WorkflowSettings.from_value(value, where).changed(lists=lists)
     for name, adapter in found.specialists.items():
-        if name not in ("researcher", "planner", "executor"):
-            raise Invalid(f"{where}: specialists: {name[:40]} is none", hint="researcher, planner or executor")
         there = (*BACKINGS, *(one for one in ADAPTERS if one != "command"))
         for one in [adapter, *(candidate.agent for candidate in lists.get(name, ()))]:
             if one and one not in there:
                 raise Invalid(f"{where}: specialists: {name}: {one[:40]!r} cannot back one",
                               hint=f"there are {', '.join(there)}")  # fmt: skip
-    for key, number in {**found.weights.plain(), **found.budgets.plain()}.items():
-        if not 0 <= number <= 10**9:
-            raise Invalid(f"{where}: {key} should be between 0 and 1,000,000,000")
-    if found.budgets.parallel < 1:
-        raise Invalid(f"{where}: budgets: parallel should be at least 1")
     _check_router_settings(found.router, f"{where}: router")
     return found
 
@@ -114,8 +108,6 @@ def _check_router_settings(router: RouterSettings, where: str) -> None:
     if router.key_env and not _VARIABLE.fullmatch(router.key_env):
         raise Invalid(f"{where}: keyEnv should be the name of a variable, as in OPENAI_API_KEY",
                       hint="the key itself is never stored in a file")  # fmt: skip
-    if not 1 <= router.seconds <= 120:
-        raise Invalid(f"{where}: seconds should be between 1 and 120")
 
 
 def is_loopback_url(url: str) -> bool:

@@ -10,13 +10,14 @@ from gitnexus.events.log import EventDraft
 from gitnexus.prompts.model import Action, Blocked, ExecResult, PlanChanges
 from gitnexus.workflow.batches import batch_finished_events, next_step_in_batch
 from gitnexus.workflow.blocks import OPEN, BlockedNodes, settle_next_action
-from gitnexus.workflow.definition import MODEL, WorkflowNode
+from gitnexus.workflow.definition import WorkflowNode
 from gitnexus.workflow.engine_protocol import CommitProof, NodeAction, PlanReplacement
 from gitnexus.workflow.flow import runs_in_worktree
 from gitnexus.workflow.outputs import CHANGES, GAVE_UP, PLAN, block_of_output, output_files
 from gitnexus.workflow.packing import SplitRequest
 from gitnexus.workflow.planchange import apply_plan_changes, steps_after_failed
 from gitnexus.workflow.progress import WHOLE, NodeState, StepState
+from gitnexus.workflow.run_definition import MODEL
 from gitnexus.workflow.specialist import FUNCTIONS
 
 if TYPE_CHECKING:

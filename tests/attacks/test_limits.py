@@ -160,7 +160,7 @@ def test_a_document_whose_version_is_no_integer_is_refused(
     done = nexus(*argv)
 
     assert done.returncode != 99
-    assert "version should be 1" in done.stdout + done.stderr
+    assert "version should be" in done.stdout + done.stderr
 
 
 def test_a_format_that_is_no_integer_is_refused(nexus: Nexus, project: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gitnexus.base.document import Document
 from gitnexus.base.errors import Invalid
 from gitnexus.base.record import Record, _record_fields
 from gitnexus.workflow.budget import CostWeights, CountedStep
@@ -39,12 +40,14 @@ def rows(page: str, heading: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in table[1].splitlines()]
 
 
-def keys(record: type[Record]) -> list[str]:
-    return [f"`{key}`" for _, key, _, _ in _record_fields(record)]
+def keys(form: type[Record] | type[Document]) -> list[str]:
+    if issubclass(form, Document):
+        return [f"`{field.alias}`" for field in form.model_fields.values()]
+    return [f"`{key}`" for _, key, _, _ in _record_fields(form)]
 
 
 def test_every_field_is_on_the_page_in_its_order() -> None:
-    tables: dict[str, type[Record]] = {
+    tables: dict[str, type[Record] | type[Document]] = {
         "The definition": WorkflowDefinition,
         "Nodes": WorkflowNode,
         "Inputs": NodeInputs,
@@ -75,7 +78,7 @@ def test_the_types_and_the_built_in_workflows_are_on_the_page() -> None:
 def test_the_example_of_a_workflow_of_your_own_is_one() -> None:
     example = REFERENCE.partition("```markdown\n")[2].partition("```")[0]
 
-    assert [step.id for step in parse_custom_macro("release", example.encode()).steps] == [
+    assert [step.id for step in parse_custom_macro("release", example.encode()).head.nodes] == [
         "look",
         "risks",
         "plan",

@@ -231,7 +231,7 @@ def test_the_answer_is_held_to_a_schema_that_knows_the_names() -> None:
         ({"url": "http://localhost:99999/v1", "model": "m"}, "url"),
         ({"url": "http://localhost/v1"}, "model should name a model"),
         ({"url": "http://localhost/v1", "model": "m", "keyEnv": "sk-abc"}, "keyEnv should be the name of a variable"),
-        ({"url": "http://localhost/v1", "model": "m", "seconds": 0}, "seconds should be between"),
+        ({"url": "http://localhost/v1", "model": "m", "seconds": 0}, "seconds should be at least 1"),
         ({"url": "http://localhost/v1", "model": "m", "key": "x"}, "key is not known"),
         ({"url": "http://localhost/v1", "model": "m", "kind": "magic"}, "kind should be one of"),
     ],

@@ -28,7 +28,8 @@ def test_a_macro_with_agents_and_prompts_is_written_with_them() -> None:
 
     found = parse_custom_macro("mine", render_macro(Macro("x", "a: b", (part,))).encode())
 
-    assert (found.about, found.steps[0].agent, found.steps[0].prompt) == ("a: b", "claude", 'say "why": in one line')
+    step = found.head.nodes[0]
+    assert (found.about, step.agent, step.prompt) == ("a: b", "claude", 'say "why": in one line')
 
 
 def kept(project: Path) -> dict[str, str]:

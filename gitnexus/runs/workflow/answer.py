@@ -6,8 +6,9 @@ from gitnexus.prompts.model import ResearchBundle
 from gitnexus.runs.open_run import OpenRun
 from gitnexus.runs.workflow.routing import workflow_settings
 from gitnexus.state import State
-from gitnexus.workflow.definition import BACKINGS, EMBEDDED, NodeType, WorkflowDefinition
+from gitnexus.workflow.definition import NodeType, WorkflowDefinition
 from gitnexus.workflow.progress import WorkflowProgress
+from gitnexus.workflow.run_definition import BACKINGS, EMBEDDED
 
 # Patterns that stand for every file.
 _ALL = frozenset({"*", "**", "**/*"})

@@ -8,7 +8,8 @@ from gitnexus.base.errors import Failed
 from gitnexus.base.text import one_line
 from gitnexus.prompts.in_project import read_prompt_settings
 from gitnexus.state import State
-from gitnexus.workflow.definition import EMBEDDED, MODEL, NodeType
+from gitnexus.workflow.definition import NodeType
+from gitnexus.workflow.run_definition import EMBEDDED, MODEL
 from gitnexus.workflow.specialist import FUNCTIONS
 
 

@@ -7,7 +7,8 @@ from gitnexus.base.errors import Failed
 from gitnexus.runs.workflow.backend_state import describe_backend, describe_model
 from gitnexus.runs.workflow.routing import workflow_settings
 from gitnexus.state import State
-from gitnexus.workflow.definition import EMBEDDED, SPECIALISTS, NodeType, Specialist
+from gitnexus.workflow.definition import SPECIALISTS, NodeType, Specialist
+from gitnexus.workflow.run_definition import EMBEDDED
 from gitnexus.workflow.specialist import FUNCTIONS
 
 

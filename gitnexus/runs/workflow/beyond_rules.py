@@ -6,11 +6,12 @@ from gitnexus.runs.workflow.packs import opened_library_at
 from gitnexus.runs.workflow.routing import workflow_settings
 from gitnexus.runs.workflow.specialists import LiveView
 from gitnexus.state import State
-from gitnexus.workflow.definition import EMBEDDED, WorkflowDefinition, WorkflowNode
+from gitnexus.workflow.definition import WorkflowDefinition, WorkflowNode
 from gitnexus.workflow.embedded.executing import execute_by_rule
 from gitnexus.workflow.embedded.lists import TodoLists
 from gitnexus.workflow.embedded.planning import has_work, lists_to_plan, plan_by_rule
 from gitnexus.workflow.embedded.question import named_paths
+from gitnexus.workflow.run_definition import EMBEDDED
 from gitnexus.workflow.specialist import WorkOrder
 
 SET_UP = "git nexus model add"

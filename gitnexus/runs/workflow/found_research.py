@@ -17,7 +17,6 @@ from gitnexus.redaction.hide import mask
 from gitnexus.redaction.stored import known_secret_values
 from gitnexus.runs.open_run import OpenRun
 from gitnexus.runs.workflow.routing import workflow_settings
-from gitnexus.workflow.definition import EMBEDDED, MODEL
 from gitnexus.workflow.embedded.research import research_by_rule
 from gitnexus.workflow.research_reuse import (
     KeptResearch,
@@ -28,6 +27,7 @@ from gitnexus.workflow.research_reuse import (
     plan_reuse,
     question_about_changes,
 )
+from gitnexus.workflow.run_definition import EMBEDDED, MODEL
 from gitnexus.workflow.specialist import FUNCTIONS, ProjectView, WorkOrder, WorkResult
 
 SOURCES = "sources.json"

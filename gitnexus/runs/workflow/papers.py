@@ -7,11 +7,12 @@ from gitnexus.prompts.model import Plan, ResearchBundle
 from gitnexus.runs.open_run import OpenRun
 from gitnexus.runs.workflow.found_research import SOURCES
 from gitnexus.state import Change, Snapshot
-from gitnexus.workflow.definition import EMBEDDED, WorkflowDefinition, WorkflowNode
+from gitnexus.workflow.definition import WorkflowDefinition, WorkflowNode
 from gitnexus.workflow.flow import Flow
 from gitnexus.workflow.outputs import PLAN
 from gitnexus.workflow.papers import PaperOrigin, paper_files, paper_id
 from gitnexus.workflow.progress import WorkflowProgress
+from gitnexus.workflow.run_definition import EMBEDDED
 
 
 def save_papers(run: OpenRun, definition: WorkflowDefinition, told: Callable[[str], tuple[str, str]]) -> None:

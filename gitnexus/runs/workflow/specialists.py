@@ -9,7 +9,8 @@ from gitnexus.git.private import PrivateGit
 from gitnexus.packs import Library
 from gitnexus.runs.open_run import OpenRun
 from gitnexus.runs.workflow.packs import opened_library_at
-from gitnexus.workflow.definition import EMBEDDED, MODEL, WorkflowNode
+from gitnexus.workflow.definition import WorkflowNode
+from gitnexus.workflow.run_definition import EMBEDDED, MODEL
 from gitnexus.workflow.specialist import HistoryCommit, Specialist
 
 _MOST = 1000

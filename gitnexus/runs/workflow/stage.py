@@ -39,13 +39,14 @@ from gitnexus.runs.workflow.routing import file_sizes_at, workflow_settings
 from gitnexus.runs.workflow.specialists import opened_view_at, specialist_for_node
 from gitnexus.runs.workflow.takeover import next_agents, work_or_take_over
 from gitnexus.workflow.budget import CostWeights, CountedPlan, files_matching
-from gitnexus.workflow.definition import BACKINGS, WorkflowDefinition, WorkflowNode
+from gitnexus.workflow.definition import WorkflowDefinition, WorkflowNode
 from gitnexus.workflow.engine_protocol import CommitProof, NodeAction
 from gitnexus.workflow.flow import Flow, runs_in_worktree
 from gitnexus.workflow.packing import BatchLimits, PackedPlan, pack_plan
 from gitnexus.workflow.plan_order import why_order_is_wrong
 from gitnexus.workflow.planchange import apply_plan_changes
 from gitnexus.workflow.progress import WorkflowProgress
+from gitnexus.workflow.run_definition import BACKINGS
 from gitnexus.workflow.specialist import Output, UnusableAnswer, WorkOrder, WorkResult
 
 

@@ -12,13 +12,13 @@ from gitnexus.runs.workflow.backends import refuse_missing_model
 from gitnexus.runs.workflow.routing import workflow_settings
 from gitnexus.state import State
 from gitnexus.workflow.definition import (
-    MODEL,
     WorkflowDefinition,
     WorkflowNode,
     check_workflow,
     make_node,
     run_from_workflow,
 )
+from gitnexus.workflow.run_definition import MODEL
 
 
 def start_workflow(

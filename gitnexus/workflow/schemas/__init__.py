@@ -1,4 +1,4 @@
-"""Returns the JSON Schemas of workflow documents: files, of which `make docs` writes all but one from the models."""
+"""Returns the JSON Schemas of workflow documents: files that `make docs` writes from the models."""
 
 import json
 from importlib.resources import files
@@ -23,12 +23,13 @@ def find_schema_text(name: str) -> str:
 
 def render_schemas() -> dict[str, str]:
     """Return the schemas that are derived from models, by the names of their files."""
-    # The documents of prompts and policy: only who writes the files pays.
+    # Only what writes the files needs the models.
+    from gitnexus.base.document import json_schema_of
     from gitnexus.policy.model import ProposedAction
     from gitnexus.prompts.model import ExecResult, Plan, PlanChanges, ResearchBundle, prompt_schema
+    from gitnexus.workflow.definition import VERSION, WorkflowDefinition
 
     forms = dict(zip(NAMES[1:], (ResearchBundle, Plan, PlanChanges, ExecResult, ProposedAction), strict=True))
-    return {
-        f"{name}.schema.json": json.dumps(prompt_schema(form, name), indent=2, ensure_ascii=False) + "\n"
-        for name, form in forms.items()
-    }
+    schemas = {WORKFLOW: json_schema_of(WorkflowDefinition, f"urn:git-nexus:workflow:{VERSION}")}
+    schemas |= {f"{name}.schema.json": prompt_schema(form, name) for name, form in forms.items()}
+    return {name: json.dumps(schema, indent=2, ensure_ascii=False) + "\n" for name, schema in schemas.items()}
