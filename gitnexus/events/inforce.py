@@ -11,6 +11,7 @@ from gitnexus.events.model import Event
 ENDS = ("run.finished", "run.cancelled", "run.landed")
 _NO = ("permission.denied", "action.rejected")
 _YES = "permission.granted"
+_OF_CLONES = ("decision.contradicted", "decision.settled")
 _JUDGED = "action.judged"
 
 
@@ -34,7 +35,7 @@ def in_force(events: Iterable[Event], claimed: Sequence[Claimed]) -> Iterator[Ev
     for event in all_:
         if not any(one.since < event.seq <= one.upto for one in claimed):
             yield event
-        elif event.kind in ENDS or event.kind in _NO:
+        elif event.kind in (*ENDS, *_NO, *_OF_CLONES):
             continue
         elif event.kind in (_YES, _JUDGED) and event.body["action"] not in begun:
             if event.kind == _JUDGED:

@@ -6,6 +6,7 @@ person settled it in one of the clones.
 
 from collections.abc import Sequence
 
+from gitnexus.base.clock import utc_now
 from gitnexus.base.errors import Conflict, Invalid, NexusError, NotFound, VerificationFailed
 from gitnexus.base.text import one_line
 from gitnexus.events.chain import walk_chain
@@ -18,19 +19,23 @@ from gitnexus.events.view import RunView
 from gitnexus.git.ancestry import is_ancestor
 from gitnexus.git.branches import read_raw_commit
 from gitnexus.policy.commit_message import parse_trailers as trailers_of
+from gitnexus.policy.signed import SignedFiles
+from gitnexus.policy.tokens import verify_token
 from gitnexus.runs.claimed_decisions import known_view
-from gitnexus.runs.log_signatures import Stretch, has_only_leading_claims, stretches_of
+from gitnexus.runs.log_signatures import Stretch, has_only_leading_claims, is_claimed_event, stretches_of
 from gitnexus.runs.open_run import OpenRun
 from gitnexus.runs.record import refresh_run_record
 from gitnexus.runs.store import read_run
 from gitnexus.state import State
 
 _WHOLE_RUN = ""
+_MOST_TOKENS = 50
 
 
 def note_other_log(state: State, run_id: str, commit: str) -> str | None:
     """Log where the log at `commit` decided otherwise than ours, and how a person settled that there.
 
+    A decision that is only claimed there contradicts nothing.
     Then the other log becomes a parent of our run ref, so that the remote accepts ours and each clone gets the other's.
     So it does if the run began here and all that it has beside ours is claimed, or no log at all.
     Returns a description, "" if nothing is open any more, None if the two never contradicted each other.
@@ -51,7 +56,8 @@ def note_other_log(state: State, run_id: str, commit: str) -> str | None:
             (at for at, pair in enumerate(zip(ours, theirs, strict=False)) if pair[0] != pair[1]), len(theirs)
         )
         status = run.view().status
-        said = _note(run, _decided(ours[common:]), _decided(theirs[common:]))
+        decided = [event for event in theirs[common:] if not is_claimed_event(stretches, event)]
+        said = _note(run, _decided(ours[common:]), _decided(decided))
         claimed = [Claimed(one.since, one.upto) for one in stretches if one.status == "claimed"]
         other = fold(in_force(theirs, claimed))
         said = said or _take_disputes(run, other)
@@ -145,16 +151,21 @@ def _join_other_log(run: OpenRun, other: str, *, over: bool = False) -> bool:
 
 
 def note_other_branch(state: State, run_id: str, commit: str) -> str:
-    """Log that the other clone's branch has the commit of an action denied or cancelled here; return a description."""
+    """Log that the other clone's branch has the commit of an action denied or cancelled here; return a description.
+
+    Only what an approver's token in that commit proves counts: anybody may write its trailers.
+    """
     try:
         run = OpenRun(state, read_run(state.latest(), run_id))
-        head, _, text = read_raw_commit(run.repo, commit).partition(b"\n\n")
-        found = trailers_of(text.decode("utf-8", "replace"))
+        found = trailers_of(read_raw_commit(run.repo, commit).partition(b"\n\n")[2].decode("utf-8", "replace"))
         if found is None or found.run != run_id:
             return ""
-        line = next(line for line in head.split(b"\n") if line.startswith(b"committer "))
-        by = line.removeprefix(b"committer ").partition(b" <")[0].decode("utf-8", "replace")
-        theirs = dict.fromkeys(found.actions, ("approved", by))
+        approvers = SignedFiles(state.latest(), state.repo.common_dir).approvers_with_consent()
+        theirs = {}
+        for token in found.approvals[:_MOST_TOKENS]:
+            claims = verify_token(token, approvers, utc_now())
+            if claims.run == run_id and claims.result == state.objects.tree_of(commit):
+                theirs[claims.action] = ("approved", approvers.known[claims.approver].name)
         said = _note(run, _decided(list(run.log.read())), theirs)
         if said:
             run.write_checkpoint()

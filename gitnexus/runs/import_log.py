@@ -67,34 +67,42 @@ def update_log_from_ref(common_dir: Path, objects: Objects, run: Run, head: Path
         head.unlink(missing_ok=True)
         _write_run_folder(folder, kept, run)
         return True
-    for number in range(1, 1000):
-        aside = folder.with_name(f"{folder.name}.left-{number}")
-        if not aside.exists():
-            folder.rename(aside)
-            break
-    else:
-        raise Failed(f"too many versions of {run.id} are left in {folder.parent}")
+    _set_aside(folder)
     head.unlink(missing_ok=True)
     _write_run_folder(folder, kept, run)
     return True
 
 
-def update_log_from_archive(common_dir: Path, objects: Objects, run: Run, head: Path) -> bool:
+def update_log_from_archive(common_dir: Path, objects: Objects, run: Run, head: Path, *, replace: bool = False) -> bool:
     """Update the run's folder to the archive where that continues our log; False if it does not.
 
     Another machine may land and archive a run between two syncs: then its last events are in the archive alone.
-    Raises: VerificationFailed, Invalid.
+    With `replace` a log that it does not continue is set aside. Raises: VerificationFailed, Invalid, Failed.
     """
     folder = run_folder(common_dir, run.id)
     kept = archived_log(objects, run.id)
     if kept is None or not (folder / FILE).exists() or (folder / LEASED).exists():
         return False
     here, raw = (folder / FILE).read_bytes(), kept.raw()
-    if here.startswith(raw) or not raw.startswith(_without_checkpoint_lines(here)):
+    if here.startswith(raw):
         return False
+    if not raw.startswith(_without_checkpoint_lines(here)):
+        if not replace:
+            return False
+        _set_aside(folder)
     head.unlink(missing_ok=True)
     _write_run_folder(folder, kept, run)
     return True
+
+
+def _set_aside(folder: Path) -> None:
+    """Rename a run's folder, so that nothing in it is lost. Raises: Failed."""
+    for number in range(1, 1000):
+        aside = folder.with_name(f"{folder.name}.left-{number}")
+        if not aside.exists():
+            folder.rename(aside)
+            return
+    raise Failed(f"too many versions of {folder.name} are left in {folder.parent}")
 
 
 def extends_local_log(common_dir: Path, objects: Objects, run: str, commit: str) -> bool:

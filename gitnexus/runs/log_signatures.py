@@ -128,6 +128,18 @@ def own_machine_card(state: State, machine: MachineKey) -> MachineCard:
     return card
 
 
+def is_this_machine_vouched_for(state: State) -> bool:
+    """True if other clones take what this machine signs as fact: an approver who counts here vouches for its key."""
+    machine = read_machine_key()
+    if machine is None:
+        return False
+    try:
+        _PartVerifier(state, "", (), LogAuthors()).verify_card(own_machine_card(state, machine))
+        return True
+    except NexusError:
+        return False
+
+
 def stretches_of(
     state: State, run: str, raw: bytes, authors: LogAuthors, *, on_ref: int, arrived: int, unsigned: StretchStatus
 ) -> list[Stretch]:
@@ -196,7 +208,7 @@ class _PartVerifier:
             verify_signature(card.public, part.message(self._project, self._run), decode_base64(part.signature))
             if self._machine is not None and (card.public, card.id) == (self._machine.public, self._machine.id):
                 return Stretch(part.since, part.upto, "signed", name, "this machine")
-            name, by = self._verify_card(card)
+            name, by = self.verify_card(card)
             return Stretch(part.since, part.upto, "signed", name, f"for which {by} vouches")
         except NexusError:
             return Stretch(part.since, part.upto, "claimed", name)
@@ -206,7 +218,7 @@ class _PartVerifier:
             return False
         return part.prev == (sha256_digest(self._lines[part.since - 1]) if part.since else "")
 
-    def _verify_card(self, card: MachineCard) -> tuple[str, str]:
+    def verify_card(self, card: MachineCard) -> tuple[str, str]:
         """Return the owner of the machine and the approver who vouches for it. Raises: VerificationFailed, Invalid."""
         if not self._asked:
             self._trusted, self._asked = _trusted_approvers(self._state), True

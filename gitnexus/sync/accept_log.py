@@ -13,7 +13,6 @@ from gitnexus.events.checkpoint import CHECKPOINT_HEAD, Checkpoint, checkpoint_a
 from gitnexus.events.log import FILE
 from gitnexus.gateway.recorder import run_folder
 from gitnexus.git.child import run_git as git_run
-from gitnexus.runs.import_log import has_local_events
 from gitnexus.runs.log_signatures import Stretch, has_only_leading_claims, stretches_of
 from gitnexus.runs.logs import archived_log
 from gitnexus.runs.open_run import notes_folder
@@ -48,7 +47,7 @@ def accept_log(state: State, run: str, theirs: str, mine: str | None) -> Accepte
             continue
         if not raw.startswith(ours):
             claimed = claimed or f"the log of {run} there is another than ours; it is only claimed, and stays there"
-        elif why := _why_claimed(state, found, _count_common_lines(raw, here)):
+        elif why := _why_claimed(state, found, count_common_lines(raw, here)):
             claimed = claimed or why
         else:
             return AcceptedLog(commit, claimed)
@@ -69,7 +68,7 @@ def accept_archived(state: State, run: str, commit: str, tree: str) -> str:
             return f"the log of {run} in the archive there is another than ours; it is only claimed, and stays there"
         file = run_folder(state.repo.common_dir, run) / FILE
         here = file.read_bytes() if file.exists() else kept.raw() if kept is not None else b""
-        return _why_claimed(state, found, _count_common_lines(raw, here))
+        return _why_claimed(state, found, count_common_lines(raw, here))
     except NexusError as exc:
         return f"the log of {run} in the archive there cannot be taken in: {exc.message}"
 
@@ -87,27 +86,6 @@ def gives_way_to_ours(state: State, run: str, commit: str, tree: str) -> bool:
         return bool(origin_clone_mark(notes_folder(state), run) and _why_claimed(state, found, 0))
     except NexusError:
         return True
-
-
-def gives_way_to_signed(state: State, run: str, mine: str, theirs: str) -> bool:
-    """True if our log of a foreign run has claims after proved events, and the log at `theirs` is signed to its end.
-
-    Such claims were accepted before the signer was known here. A log that was continued here stays.
-    """
-    try:
-        ours, found = (checkpoint_at_commit(state.objects, run, commit) for commit in (mine, theirs))
-        if origin_clone_mark(notes_folder(state), run) or has_local_events(run_folder(state.repo.common_dir, run)):
-            return False
-        list(walk_chain(found.raw(), run))
-        stretches = _stretches_on_ref(state, found)
-        return (
-            found.raw().partition(b"\n")[0] == ours.raw().partition(b"\n")[0]
-            and has_only_leading_claims(stretches)
-            and stretches[-1].status == "signed"
-            and not has_only_leading_claims(_stretches_on_ref(state, ours))
-        )
-    except NexusError:
-        return False
 
 
 def is_archived(state: State, run: str, commit: str) -> bool:
@@ -133,7 +111,7 @@ def _why_claimed(state: State, found: Checkpoint, known: int) -> str:
     """
     folder, run = notes_folder(state), found.run
     ours = bool(origin_clone_mark(folder, run))
-    stretches = _stretches_on_ref(state, found)
+    stretches = stretches_on_ref(state, found)
     if ours and not signs_log(folder, run) and known and stretches[0].status == "claimed":
         # The unsigned beginning of our own log, as far as it was here.
         first = stretches[0]
@@ -148,12 +126,13 @@ def _why_claimed(state: State, found: Checkpoint, known: int) -> str:
     )
 
 
-def _stretches_on_ref(state: State, found: Checkpoint) -> list[Stretch]:
+def stretches_on_ref(state: State, found: Checkpoint) -> list[Stretch]:
+    """Return who signed each part of a log as it is on a ref: nothing of it is taken as written here."""
     last = found.head.seq
     return stretches_of(state, found.run, found.raw(), found.authors(), on_ref=last, arrived=last, unsigned="claimed")
 
 
-def _count_common_lines(raw: bytes, other: bytes) -> int:
+def count_common_lines(raw: bytes, other: bytes) -> int:
     """Return the number of equal leading lines of two logs."""
     if raw.startswith(other) or other.startswith(raw):
         return min(raw, other, key=len).count(b"\n")

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from gitnexus.base.errors import Invalid, NexusError
 from gitnexus.events.chain import walk_chain
-from gitnexus.events.checkpoint import load_checkpoint
+from gitnexus.events.checkpoint import in_tree, load_checkpoint
 from gitnexus.events.log import FILE
 from gitnexus.gateway.recorder import run_folder
 from gitnexus.git import Repo
@@ -15,8 +15,9 @@ from gitnexus.git.ancestry import is_ancestor, reachable_size
 from gitnexus.git.branches import list_refs, tip_of_ref
 from gitnexus.git.child import run_git_or_raise
 from gitnexus.git.exchange import RefUpdate
-from gitnexus.git.locks import change_refs, run_on_refs
+from gitnexus.git.locks import change_refs, delete_refs, run_on_refs
 from gitnexus.git.worktrees import list_worktrees
+from gitnexus.policy.pins import read_pin
 from gitnexus.runs.archive import ARCHIVE, LOGS
 from gitnexus.runs.archive import merge_archives as archive_union
 from gitnexus.runs.contradictions import is_settled_commit, note_other_branch, note_other_log
@@ -26,8 +27,9 @@ from gitnexus.runs.open_run import OpenRun
 from gitnexus.runs.record import reset_run_record
 from gitnexus.runs.store import read_run
 from gitnexus.state import State
-from gitnexus.sync.accept_log import accept_archived, accept_log, gives_way_to_ours, gives_way_to_signed
+from gitnexus.sync.accept_log import accept_archived, accept_log, gives_way_to_ours
 from gitnexus.sync.found_runs import record_found_runs
+from gitnexus.sync.give_way import why_ours_gives_way
 from gitnexus.sync.put_away import archived_runs, held_by_archive, let_go_of_archived, let_go_of_copies
 from gitnexus.sync.remote import Remote
 
@@ -89,29 +91,9 @@ def pull_logs(state: State, plan: RefExchange, said: list[str], pulled: list[str
     counts: dict[str, int] = {}
     # Archives before logs, and branches last: a log tells where its branch may be.
     for ref, theirs in sorted(news.items(), key=lambda row: (row[0].startswith(BRANCHES), row[0].startswith(LOGS))):
-        kind = next(kind for kind, prefix in _PREFIXES.items() if ref.startswith(prefix))
-        mine = tip_of_ref(repo, ref)
-        if ref.startswith(LOGS) and mine and not dry_run and gives_way_to_signed(state, _run_of(ref), mine, theirs):
-            said.append(f"the log of {_run_of(ref)} here had claims in it; the signed one there takes its place")
-            _update_ref(state, ref, mine, theirs)
-            _update_local_log(state, _run_of(ref), replace=True)
-            continue
-        why = None if dry_run else _note_contradiction(state, ref, mine, theirs)
-        why = _why_not_moved(state, ref, mine, theirs) if why is None else why
-        accepted = _accepted_tip(state, plan.remote, ref, mine, theirs, said, dry_run=dry_run) if why is None else mine
-        if why:
-            said.append(why)
-        elif accepted == mine or accepted is None:
-            continue
-        elif not dry_run and not _move_ref(state, ref, mine, accepted):
-            said.append(f"{ref} moved meanwhile")
-        else:
+        if _pull_ref(state, plan, ref, theirs, said, dry_run=dry_run):
+            kind = next(kind for kind, prefix in _PREFIXES.items() if ref.startswith(prefix))
             counts[kind] = counts.get(kind, 0) + 1
-            if kind == "runs" and not dry_run:
-                _update_local_log(state, ref.removeprefix(LOGS))
-            elif kind == "archive" and not dry_run:
-                for run_id in _changed_entries(state, mine, tip_of_ref(repo, ref)):
-                    _update_local_log(state, run_id, from_archive=True)
     pulled += _describe_counts(counts)
     if not dry_run:
         kept = plan.kept(repo) if news else kept
@@ -123,16 +105,72 @@ def pull_logs(state: State, plan: RefExchange, said: list[str], pulled: list[str
         _forget_fetched(repo, plan, bool(news))
 
 
+def _pull_ref(state: State, plan: RefExchange, ref: str, theirs: str, said: list[str], *, dry_run: bool) -> bool:
+    """Move our ref to theirs as far as it is accepted, and what depends on it; True if it moved, or would."""
+    mine = tip_of_ref(state.repo, ref)
+    if ref.startswith(LOGS) and mine and not dry_run and (why := _why_given_up(state, _run_of(ref), theirs)):
+        said.append(why)
+        _update_ref(state, ref, mine, theirs)
+        _update_local_log(state, _run_of(ref), replace=True)
+        return True
+    stays = None if dry_run else _note_contradiction(state, ref, mine, theirs)
+    stays = _why_not_moved(state, ref, mine, theirs) if stays is None else stays
+    if stays is not None:
+        said += [stays] if stays and stays not in said else []  # a log and its branch may say the same
+        return False
+    given_up: list[str] = []
+    accepted = _accepted_tip(state, plan.remote, ref, mine, theirs, said, given_up, dry_run=dry_run)
+    if accepted is None or accepted == mine:
+        return False
+    if not dry_run and not _move_ref(state, ref, mine, accepted):
+        said.append(f"{ref} moved meanwhile")
+        return False
+    if ref.startswith(LOGS) and not dry_run:
+        _update_local_log(state, _run_of(ref))
+    elif ref.startswith(ARCHIVE) and not dry_run:
+        for run_id in _changed_entries(state, mine, tip_of_ref(state.repo, ref)):
+            _update_local_log(state, run_id, from_archive=True, replace=run_id in given_up)
+        _delete_logs(state, given_up)
+    return True
+
+
+def _delete_logs(state: State, runs: Iterable[str]) -> None:
+    """Delete our refs of logs that gave way to those in an archive."""
+    tips = {f"{LOGS}{run}": tip_of_ref(state.repo, f"{LOGS}{run}") for run in runs}
+    delete_refs(state.repo.common_dir, {ref: tip for ref, tip in tips.items() if tip})
+
+
+def _why_given_up(state: State, run_id: str, theirs: str, tree: str = "") -> str:
+    """Return why our log of a run gives way to a signed one, at the commit `theirs` or in a tree of it; "" if not."""
+    try:
+        found = in_tree(state.objects, run_id, theirs, tree or state.objects.tree_of(theirs))
+    except NexusError:
+        return ""
+    why = why_ours_gives_way(state, run_id, found)
+    return why and f"the log of {run_id} here {why}; the signed one there takes its place"
+
+
 def _accepted_tip(
-    state: State, remote: Remote, ref: str, mine: str | None, theirs: str, said: list[str], *, dry_run: bool
+    state: State,
+    remote: Remote,
+    ref: str,
+    mine: str | None,
+    theirs: str,
+    said: list[str],
+    given_up: list[str],
+    *,
+    dry_run: bool,
 ) -> str | None:
-    """Return the commit that our ref moves to, `mine` if it stays; adds to `said` what is refused of theirs."""
+    """Return the commit that our ref moves to, `mine` if it stays; adds to `said` what is refused of theirs.
+
+    Adds to `given_up` the runs whose logs here give way to those in an archive.
+    """
     if ref.startswith(LOGS):
         accepted, claimed = accept_log(state, ref.removeprefix(LOGS), theirs, mine)
         said += [f"{remote.shown}: {claimed}"] if claimed else []
         return accepted or mine
     if ref.startswith(ARCHIVE) and not dry_run:
-        return _joined(state, ref, mine, theirs, said)
+        return _joined(state, ref, mine, theirs, said, given_up)
     return theirs
 
 
@@ -171,7 +209,8 @@ def _update_local_log(state: State, run_id: str, *, from_archive: bool = False, 
         run = OpenRun(state, read_run(state.latest(), run_id))
         place = (state.repo.common_dir, state.objects, run.record, run.head_file)
         with run.undriven():
-            went_on = update_log_from_archive(*place) if from_archive else update_log_from_ref(*place, replace=replace)
+            update = update_log_from_archive if from_archive else update_log_from_ref
+            went_on = update(*place, replace=replace)
             if went_on or not from_archive:
                 reset_run_record(run)
 
@@ -220,7 +259,9 @@ def _why_not_moved(state: State, ref: str, mine: str | None, theirs: str) -> str
         return ""
     if ref.startswith(LOGS):
         if not extends_local_log(repo.common_dir, state.objects, run_id, theirs):
-            return f"the log of {run_id} is kept here, and theirs does not continue it: it stays"
+            pin = read_pin(repo.common_dir)
+            way_out = "" if pin and pin.consent else "; with git nexus approver trust, what its approvers signed counts"
+            return f"the log of {run_id} is kept here, and theirs does not continue it: it stays{way_out}"
     elif any(one.head == f"ref: {ref}" and not one.is_run for one in list_worktrees(repo)):
         return f"{ref.removeprefix('refs/heads/')} is checked out here and stays"
     elif (
@@ -266,10 +307,14 @@ def _move_ref(state: State, ref: str, mine: str | None, theirs: str) -> bool:
         return False
 
 
-def _joined(state: State, ref: str, mine: str | None, theirs: str, said: list[str]) -> str:
-    """Return the archive of a month with the accepted logs of theirs; adds to `said` what is refused."""
+def _joined(state: State, ref: str, mine: str | None, theirs: str, said: list[str], given_up: list[str]) -> str:
+    """Return the archive of a month with the accepted logs of theirs; adds to `said` and `given_up`."""
 
     def taken(run_id: str, tree: str) -> bool:
+        if tip_of_ref(state.repo, f"{LOGS}{run_id}") and (why := _why_given_up(state, run_id, theirs, tree)):
+            said.append(why)
+            given_up.append(run_id)
+            return True
         why = accept_archived(state, run_id, theirs, tree)
         said.extend([why] if why else [])
         return not why
