@@ -26,6 +26,7 @@ from gitnexus.policy.model import CommandRequest, GateDecision
 from gitnexus.policy.parts import CommandPart, parts_of_command
 from gitnexus.policy.programs import program_name, unwrap_command
 from gitnexus.policy.searches import follows_links, is_search, paths_named_in
+from gitnexus.policy.taken_in import files_taken_in, takes_in
 from gitnexus.policy.word_paths import ANY_FILE
 
 MOST_ENTRIES = 20_000
@@ -147,12 +148,14 @@ class DeniedReads:
 
     def _find_in_git(self, argv: Sequence[str], folder: str) -> DeniedFile | None:
         """Return the first denied file that a git command shows: in its paths, else in the whole repository."""
-        if not shows_files(argv):
+        if not shows_files(argv) and not takes_in(argv):
             return None
         for at, word in enumerate(argv[:-1]):
             if word == "-C":
                 folder = str(Path(folder, expand_home(argv[at + 1])))
         real = os.path.realpath(folder)
+        if not shows_files(argv):
+            return self._find_taken_in(argv, real)
         is_told = any(word.startswith(("--git-dir", "--work-tree")) for word in argv)
         if not is_told and not any(f"{real}/".startswith(f"{top}/") for top in self._tops):
             return self.find_in_search(real)
@@ -160,6 +163,19 @@ class DeniedReads:
         if not paths or not all(map(os.path.lexists, paths)):
             return self.find_in_search(self._top) or self._in_history()
         return next((found for path in paths if (found := self.find_in_search(path))), None)
+
+    def _find_taken_in(self, argv: Sequence[str], folder: str) -> DeniedFile | None:
+        """Return a denied file, changed or new, that a command would take into the index or a commit."""
+        self.is_lasting = False
+        top = next((top for top in self._tops if f"{folder}/".startswith(f"{top}/")), None)
+        specs = [spec for rule in self._rules for pattern in rule.patterns for spec in _pathspecs(pattern)]
+        if top is None:
+            return None
+        try:
+            taken = files_taken_in(argv, folder, top, specs)
+            return next((found for path in taken if (found := self._denied_at(path)) is not None), None)
+        except NexusError:
+            return DeniedFile(top, _TOO_MANY)
 
     def _in_history(self) -> DeniedFile | None:
         """Return a denied file that was committed once and is not on disk now. Such an answer is not cached."""

@@ -53,7 +53,7 @@ _SAFE_SETTINGS = ("color.", "user.", "advice.", "core.pager=", "core.quotepath="
 
 def shows_files(argv: Sequence[str]) -> bool:
     """True for a git command that may show file contents."""
-    verb, words = _split_verb(argv)
+    verb, words = split_verb(argv)
     if verb is None:
         return False
     if _has_settings(argv[: len(argv) - len(words)]):
@@ -80,7 +80,7 @@ def is_known_verb(verb: str) -> bool:
 
 def paths_shown_by(argv: Sequence[str]) -> tuple[str, ...]:
     """Return the only paths whose files a git command can show, empty if that is uncertain."""
-    verb, words = _split_verb(argv)
+    verb, words = split_verb(argv)
     if verb not in ("log", "diff", "blame", "annotate"):
         return ()
     if verb in ("blame", "annotate"):
@@ -97,7 +97,8 @@ def paths_shown_by(argv: Sequence[str]) -> tuple[str, ...]:
     return paths if all(map(_is_plain_path, paths)) else ()
 
 
-def _split_verb(argv: Sequence[str]) -> tuple[str | None, Sequence[str]]:
+def split_verb(argv: Sequence[str]) -> tuple[str | None, Sequence[str]]:
+    """Return the subcommand of a git command, None without one, and the words after it."""
     verb = first_subcommand(argv)
     return verb, argv[list(argv).index(verb, 1) + 1 :] if verb is not None else ()
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from gitnexus.policy.gitreads import shows_files
 from gitnexus.policy.parts import folder_words
-from gitnexus.policy.programs import program_name
+from gitnexus.policy.programs import first_subcommand, program_name
 
 _GREPS = tuple("grep egrep fgrep zgrep bzgrep xzgrep".split())
 # Programs that always search, and the option letters that make others search.
@@ -29,6 +29,14 @@ _NO_VALUE = frozenset(
     "--fixed-strings --extended-regexp --perl-regexp --no-heading --heading --dereference-recursive".split()
 )
 _LEAVES_OUT = ("--exclude", "--ignore")
+# These read nothing in a folder but names, unless they search.
+_NAMES_ALONE = frozenset(
+    "ls dir vdir cd chdir pushd popd pwd stat test [ echo printf realpath readlink basename dirname mkdir".split()
+)
+_GIT_JUDGED = frozenset(
+    "add annotate blame check-attr check-ignore commit describe diff diff-files diff-index diff-tree grep log ls-files "
+    "ls-tree reflog rev-list rev-parse shortlog show status whatchanged".split()
+)
 # These always follow links; the others with one of the letters or words.
 _FOLLOWS = frozenset("diff zip 7z scp cp tar bsdtar rsync".split())
 
@@ -45,6 +53,17 @@ def is_search(argv: Sequence[str]) -> bool:
         any(letter in word for letter in letters) if _is_letters(word) else _abbreviates_option(word, _WORDS)
         for word in argv[1:]
     )
+
+
+def looks_no_deeper(argv: Sequence[str]) -> bool:
+    """True for a command that does not read below a folder that its words name: it uses or shows names alone.
+
+    What git shows is judged by `gitreads`, and what it takes in by `taken_in`.
+    """
+    name = program_name(argv[0])
+    if name == "git":
+        return first_subcommand(argv) in _GIT_JUDGED
+    return name in _NAMES_ALONE and not is_search(argv)
 
 
 def follows_links(argv: Sequence[str]) -> bool:

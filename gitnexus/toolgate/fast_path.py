@@ -119,14 +119,15 @@ def _is_telling(command: "shell.ShellCommand") -> bool:
 
 
 def _may_reach_more_files(argv: "tuple[str, ...]") -> bool:
-    """True for a command that may reach files beyond its words: by a search, a pattern or another folder."""
+    """True for a command that may reach files beyond its words: by a search, a pattern, another folder or an index."""
     from gitnexus.policy.parts import changes_folder
     from gitnexus.policy.programs import WRAPPERS, program_name
     from gitnexus.policy.searches import is_search
+    from gitnexus.policy.taken_in import takes_in
 
     if not argv or not argv[0] or changes_folder(argv):
         return bool(argv)
-    if program_name(argv[0]) in WRAPPERS or is_search(argv):
+    if program_name(argv[0]) in WRAPPERS or is_search(argv) or (program_name(argv[0]) == "git" and takes_in(argv)):
         return True
     return any(not _WILD.isdisjoint(word) for word in argv[1:])
 

@@ -20,8 +20,8 @@ from gitnexus.policy.word_paths import ANY_FILE
 from gitnexus.toolgate.context import CallFinding, JudgeContext
 
 
-def judge_reads(context: JudgeContext, call: ReadCall) -> Iterator[CallFinding]:
-    """Yield a denial for each file or file pattern that agents may not read."""
+def judge_reads(context: JudgeContext, call: ReadCall, *, is_deep: bool = True) -> Iterator[CallFinding]:
+    """Yield a denial for each file or file pattern that agents may not read; with `is_deep` also below folders."""
     for path in read_paths(call):
         context.facts.append(("real", path, path))
         inside = context.relative_path(path)
@@ -35,7 +35,8 @@ def judge_reads(context: JudgeContext, call: ReadCall) -> Iterator[CallFinding]:
     for path in read_paths(call):
         if context.relative_path(path) is None and (found := reach.by_path(path)) is not None:
             yield CallFinding("deny", describe_denied_file(found, context.location.top), found.rule)
-        if (call.patterns or Path(path).is_dir()) and (found := reach.find_in_search(path, call.patterns)) is not None:
+        is_searched = call.patterns or (is_deep and Path(path).is_dir())
+        if is_searched and (found := reach.find_in_search(path, call.patterns)) is not None:
             yield CallFinding("deny", describe_denied_file(found, context.location.top), found.rule)
     context.rest_on(reach)
     for pattern in call.patterns:

@@ -14,6 +14,7 @@ from gitnexus.policy.gate import unread
 from gitnexus.policy.model import CommandRequest, Request
 from gitnexus.policy.parts import CommandPart, folder_words, parts_of_text
 from gitnexus.policy.programs import inner_text, only_looks
+from gitnexus.policy.searches import looks_no_deeper
 from gitnexus.policy.word_paths import assumed_program_path
 from gitnexus.toolgate.cache import resolve_command_word
 from gitnexus.toolgate.context import CallFinding, JudgeContext
@@ -75,7 +76,7 @@ def _judge_command(context: JudgeContext, command: CommandPart, cwd: str) -> Ite
     if command.argv and command.argv[0]:
         yield context.decide_request(_command_request(context, command.argv, cwd))
         for word in folder_words(command.argv):
-            yield from _judge_linked_file(context, word, cwd)
+            yield from _judge_linked_file(context, word, cwd, is_deep=not looks_no_deeper(command.argv))
     effects = files_written_by_command(command.argv) if command.argv else files_written_by_command(())
     for path in (*effects.paths, *command.writes):
         yield judge_command_write(context, path, cwd)
@@ -88,15 +89,15 @@ def _judge_command(context: JudgeContext, command: CommandPart, cwd: str) -> Ite
         yield from judge_reads(context, ReadCall((real,)))
 
 
-def _judge_linked_file(context: JudgeContext, word: str, cwd: str) -> Iterator[CallFinding]:
-    """Yield a denial for a word that names a link to an unreadable file."""
+def _judge_linked_file(context: JudgeContext, word: str, cwd: str, *, is_deep: bool) -> Iterator[CallFinding]:
+    """Yield a denial for a word that names a link to an unreadable file, or with `is_deep` a folder above one."""
     if word.startswith("-") or "\0" in word or len(word) > 1000:
         return
     path = posixpath.join(cwd, word)
     real = os.path.realpath(path)
     context.facts.append(("real", path, real))
     if os.path.lexists(path):
-        yield from judge_reads(context, ReadCall((real,)))
+        yield from judge_reads(context, ReadCall((real,)), is_deep=is_deep)
 
 
 def _judge_hidden_patch(context: JudgeContext, text: str, cwd: str) -> Iterator[CallFinding]:

@@ -10,6 +10,7 @@ from gitnexus.harness.model import HarnessEvent
 from gitnexus.runs.agent.tools import call_run_tool
 from gitnexus.toolgate.gate import answer_tool_call
 from tests.conftest import Nexus, run_git
+from tests.rows import few_fast
 from tests.runs.begun import begun
 
 RULES = """---
@@ -130,11 +131,14 @@ TEXTS = [
     "cat [[:lower:]]ustomers/list.csv",
     "timeout 5 grep -r x .",
     "cat ''",
-    "git log ''",
-    "git log -- .",
-    "git add .",
-    "ls .",
-    "ls src/..",
+    "git log -p ''",
+    "git log -p -- .",
+    "git add *",
+    "git rm -r --cached .",
+    "git checkout .",
+    "cat .",
+    "wc -l .",
+    "ls src/.. -R",
 ]
 
 
@@ -221,6 +225,55 @@ def test_what_lies_beside_it_is_read_and_searched_as_before(place: Path) -> None
     assert said(place, "claude-code", "Glob", {"pattern": "**/*.py"})[0] == ""
     for text in ("grep -r customers src", "cat src/a.py", "ls", "git log -1", "git diff --stat", "git status"):
         assert said(place, "codex", "Bash", {"command": text})[0] == "allow", text
+
+
+@pytest.mark.parametrize("harness", ["claude-code", pytest.param("codex", marks=pytest.mark.slow)])
+def test_what_shows_names_alone_is_judged_alike_with_and_without_the_folder(place: Path, harness: str) -> None:
+    run_git(place, "add", "-A")
+    run_git(place, "commit", "-qm", "all")
+    texts = ["ls", "ls .", "ls ./", "ls -la src/..", "git status", "git status .", "git ls-files .", "git log .",
+             "git diff --stat .", "git add .", "git add -A", "git add :/", "git add -u", "git add src"]  # fmt: skip
+
+    answers = {text: said(place, harness, "Bash", {"command": text}) for text in texts}
+
+    assert {text: answer for text, answer in answers.items() if answer[0] != "allow"} == {}
+
+
+@pytest.mark.parametrize("is_new", few_fast([False, True]), ids=["changed", "new"])
+def test_a_file_that_is_not_read_is_not_taken_into_the_index_or_a_commit(place: Path, is_new: bool) -> None:
+    run_git(place, "add", "-A")
+    run_git(place, "commit", "-qm", "all")
+    (place / "customers" / ("new.csv" if is_new else "list.csv")).write_text("private\n")
+
+    taking = ["git add .", "git add -A", "git add --all", "git add :/", "git add ./src/..", "git -C src add -A"]
+    taking += ["git add -f ."] if is_new else ["git add -u", "git commit -am x", "git commit -m x .", "git commit -a"]
+    leaving = ["git add src", "git add", "git commit -m x", "git commit -qm x", "git status", "ls ."]
+
+    def judge(text: str) -> tuple[str, str]:
+        return said(place, "codex", "Bash", {"command": text})
+
+    assert not [text for text in taking if not is_kept(judge(text))]
+    assert not [text for text in leaving if is_kept(judge(text))]
+    run_git(place, "add", "-A")
+    assert is_kept(judge("git commit -m x"))
+
+
+def test_an_ignored_file_that_is_not_read_is_taken_by_force_alone(place: Path) -> None:
+    (place / ".gitignore").write_text("customers/\n")
+
+    answers = [is_kept(said(place, "codex", "Bash", {"command": text})) for text in ("git add .", "git add -f .")]
+
+    assert answers == [False, True]
+
+
+def test_a_command_of_a_run_does_not_take_it_in_either(place: Path, nexus: Nexus) -> None:
+    run_git(place, "add", "-A")
+    run_git(place, "commit", "-qm", "all")
+    (place / "customers" / "list.csv").write_text("private\n")
+
+    done = nexus("tool", "cmd.run", json.dumps({"argv": ["git", "add", "-A"]}))
+
+    assert (done.returncode, "user.customers" in done.stdout) == (20, True), done
 
 
 def test_a_search_that_reached_nothing_is_judged_anew_once_there_is_something(place: Path) -> None:

@@ -158,7 +158,7 @@ def both_answers(scene: State, call: ShellCall) -> tuple[CachedAnswer | None, Ca
 ABOVE = ["''", '""', ".", "./", "././/", "src/..", "out", "out/project", "..", "-- ''", "-- .", "src ''", "'' src/a.py"]
 
 
-@pytest.mark.parametrize("program", ["cat", "ls", "git log", "git add", "git status"])
+@pytest.mark.parametrize("program", ["cat", "ls -R", "git log -p", "git add", "git checkout"])
 @pytest.mark.parametrize("words", ABOVE)
 @pytest.mark.parametrize("denied", ["private/**", "b.py", "tests/*.py"])
 def test_a_word_for_a_folder_above_a_denied_file_is_left_to_the_whole_way(
@@ -173,6 +173,21 @@ def test_a_word_for_a_folder_above_a_denied_file_is_left_to_the_whole_way(
 
         assert quick is None
         assert (whole.verdict, whole.rule) == ("deny", "user.deny.1")
+
+
+@pytest.mark.parametrize("program", ["ls", "git log", "git status", "git ls-files"])
+@pytest.mark.parametrize("words", ABOVE)
+def test_what_shows_names_alone_is_allowed_with_a_word_for_a_folder_above_a_denied_file(
+    scene: State, monkeypatch: pytest.MonkeyPatch, program: str, words: str
+) -> None:
+    seal(scene, monkeypatch)
+    runs = [("allow", {"run": [name, "**"]}) for name in ("ls", "git")]
+    lay_down({"mode": "default"}, [*runs, ("deny", {"read": ["private/**"]})], False)
+
+    quick, whole = both_answers(scene, ShellCall(f"{program} {words}", str(scene.repo.folder), (), "sh"))
+
+    assert quick is None or quick.verdict == "allow"
+    assert whole.verdict == "allow"
 
 
 # Paths that are not there, of which a rule speaks: with a blank, spelled in disguise, through a link.
