@@ -6,7 +6,7 @@ from gitnexus.app.doctor_finding import DoctorFinding
 from gitnexus.app.rescue import Mended, damaged_files, is_commit_whole, mend_state
 from gitnexus.base.errors import NexusError
 from gitnexus.git.child import run_git
-from gitnexus.git.locks import find_locks, put_lock_aside, what_to_do
+from gitnexus.git.locks import find_locks, put_lock_aside, what_to_do, who_left
 from gitnexus.projects.open_project import lost_tip
 from gitnexus.state import STATE_REF, Snapshot, State
 from gitnexus.state.format import refuse_foreign
@@ -103,8 +103,6 @@ def check_locks(state: State, fix: bool) -> Iterator[DoctorFinding]:
             yield DoctorFinding("lock", "warning", since, "look again in a minute")
         elif fix:
             aside = put_lock_aside(state.repo.common_dir, lock)
-            yield DoctorFinding("lock", "fixed", f"{lock.name} was left by a killed process and is now {aside}")
+            yield DoctorFinding("lock", "fixed", f"{since}, {who_left(lock)}: it is now {aside}")
         else:
-            yield DoctorFinding(
-                "lock", "problem", f"{since}, and no process that could hold it is alive", "git nexus doctor --fix"
-            )
+            yield DoctorFinding("lock", "problem", f"{since}, {who_left(lock)}", "git nexus doctor --fix")

@@ -2,11 +2,13 @@
 
 import os
 import subprocess
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
 from gitnexus.base.errors import Failed, NexusError
 from gitnexus.base.text import one_line
+from gitnexus.git.lock_notes import UNREMOVED, remove_left_locks
 
 # Nothing that an agent can write into a repository may make our own git run a program or see other objects:
 # no hooks, no fsmonitor, no check of signatures, no replace refs, no lazy fetch, no prompts.
@@ -69,8 +71,9 @@ def run_git(
     124.
     """
     where = [f"--git-dir={git_dir}"] if git_dir else []
+    since = time.time()
     try:
-        return subprocess.run(
+        done = subprocess.run(
             ["git", *(QUIET if quiet else ()), *where, *argv],
             input=stdin,
             capture_output=True,
@@ -83,6 +86,9 @@ def run_git(
         return subprocess.CompletedProcess(exc.cmd, 124, b"", b"it took too long")
     except FileNotFoundError as exc:
         raise _git_start_error(cwd) from exc
+    if UNREMOVED in done.stderr:
+        remove_left_locks(cwd or Path.cwd(), done.stderr, since)
+    return done
 
 
 def run_git_or_raise(*argv: str, git_dir: Path | None = None, cwd: Path | None = None, stdin: bytes = b"") -> bytes:
@@ -102,7 +108,8 @@ def git_error_line(stderr: bytes) -> str:
 
 def is_lock_held(stderr: bytes) -> bool:
     """Return True if git failed because a lock file exists; False if it could not create one."""
-    return any(b".lock': File exists" in line or b"data is locked" in line for line in stderr.splitlines())
+    words = (b".lock': File exists", b"/packed-refs.new: File exists", b"data is locked")
+    return any(word in line for line in stderr.splitlines() for word in words)
 
 
 def _git_start_error(cwd: Path | None) -> Failed:

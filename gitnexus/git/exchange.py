@@ -15,7 +15,8 @@ from gitnexus.base.text import one_line
 from gitnexus.git.checkout import mend_worktree_heads
 from gitnexus.git.child import GitFailed, clean_environment, git_error_line, is_lock_held
 from gitnexus.git.discovery import Repo
-from gitnexus.git.locks import break_server_locks, noted_ref_change
+from gitnexus.git.lock_notes import UNREMOVED, note_left_locks, noted_ref_change
+from gitnexus.git.locks import break_server_locks
 
 # How people choose their transport and their config; a hook's GIT_DIR and GIT_INDEX_FILE are not among them.
 _TRANSPORT = (
@@ -85,7 +86,9 @@ def fetch_remote_refs(repo: Repo, remote: str, refs: Mapping[str, str], *, most:
     mend_worktree_heads(repo)  # a HEAD that names no object makes every fetch fail
     argv = [*_BOUNDED, *_FETCH, *(["--depth=2147483647"] if whole else []), "--", remote]
     text = "".join(f"+{source}:{target}\n" for source, target in refs.items())
-    done = _run_transfer(repo, argv, stdin=text.encode(), most=most)
+    with noted_ref_change(repo.common_dir) as note:
+        done = _run_transfer(repo, argv, stdin=text.encode(), most=most)
+        note.note_end(done)
     if done.returncode != 0 and is_lock_held(done.stderr):
         from gitnexus.git.locks import break_named_locks  # only where a lock is in the way
 
@@ -169,6 +172,8 @@ def _run_transfer(
     while True:
         try:
             out, said = child.communicate(given, timeout=0.25 if most else max(0.01, deadline - time.monotonic()))
+            if UNREMOVED in said:
+                note_left_locks(repo.folder, said)
             return subprocess.CompletedProcess(argv, child.returncode, out, said)
         except subprocess.TimeoutExpired:
             given = None

@@ -6,7 +6,6 @@ killed process proves to be ours, are removed once no process that could hold th
 """
 
 import contextlib
-import fcntl
 import os
 import re
 import subprocess
@@ -17,6 +16,7 @@ from pathlib import Path
 
 from gitnexus.base.randomness import random_hex
 from gitnexus.git.child import GitFailed, git_error_line, is_lock_held, run_git
+from gitnexus.git.lock_notes import NoteOfDead, noted_ref_change, notes_of_dead
 from gitnexus.git.objects import UNMOVED, RefLocked
 
 # Long for any honest holder of a ref; where the system does not tell who lives, longer still.
@@ -25,11 +25,12 @@ _PATIENCE = 5.0
 _LONGEST_CHANGE = 60.0
 _OURS = re.compile(r"refs/(nexus|nexus-sync|heads/nexus|remotes/[^/]+/nexus)/")
 _RUN_LOCK = re.compile(r"worktrees/([^/]+)/(HEAD|index|ORIG_HEAD)\.lock")
-_PACKED = "packed-refs.lock"
-_NOTES = "ref-changes"
-_NAMED = re.compile(rb"'([^'\n]+\.lock)': File exists")
+_PACKED, _NEW_PACKED, _CONFIG = "packed-refs.lock", "packed-refs.new", "config.lock"
+# These guard more than what is ours: they are ours if they were made while a change of ours went on that was killed.
+_SHARED = (_PACKED, _NEW_PACKED, _CONFIG, "shallow.lock")
+_NAMED = re.compile(rb"(?:'([^'\n]+\.lock)'|unable to create file ([^'\n]+/packed-refs\.new)): File exists")
 _NO_FOLDER = re.compile(rb"unable to create directory for ([^'\n]+)")
-_TOP = ("HEAD.lock", "index.lock", "packed-refs.lock", "config.lock", "shallow.lock")
+_TOP = ("HEAD.lock", "ORIG_HEAD.lock", "index.lock", *_SHARED)
 # These change nothing, or are services that stay. `git nexus` itself is a child of `git`.
 _READERS = frozenset((b"nexus", b"log", b"diff", b"show", b"blame", b"cat-file", b"fsmonitor--daemon", b"status"))
 
@@ -38,7 +39,8 @@ _READERS = frozenset((b"nexus", b"log", b"diff", b"show", b"blame", b"cat-file",
 class LockFile:
     """A lock file: `name` below the git folder; `holder` describes a living process that may hold it.
 
-    `ours` is True if only git nexus writes what it guards.
+    `ours` is True if only git nexus writes what it guards, if a git nexus that has ended is known to have left it, or
+    if nobody can hold it; `owner` names the one that left it, if a note does.
     """
 
     path: Path
@@ -47,6 +49,7 @@ class LockFile:
     ours: bool
     holder: str
     seen: bool
+    owner: str = ""
 
     @property
     def is_left(self) -> bool:
@@ -71,8 +74,9 @@ def look_at_lock(common_dir: Path, path: Path) -> LockFile | None:
         return None
     seen = Path("/proc/self/cmdline").exists()
     holder = next(_holders(common_dir, path), "") if seen else ""
-    ours = _is_ours(common_dir, name) or (name == _PACKED and _is_left_by_ours(common_dir, time.time() - seconds))
-    return LockFile(path, name, seconds, ours, holder, seen)
+    owner = _owner(common_dir, name, time.time() - seconds)
+    ours = _is_ours(common_dir, name) or owner is not None
+    return LockFile(path, name, seconds, ours, holder, seen, owner or "")
 
 
 def put_lock_aside(common_dir: Path, lock: LockFile) -> Path:
@@ -94,9 +98,6 @@ def break_left_lock(common_dir: Path, path: Path, young: float = _YOUNG) -> bool
         return False
     with contextlib.suppress(FileNotFoundError):
         put_lock_aside(common_dir, lock)
-    if lock.name == _PACKED:
-        for _, note in _notes_of_dead(common_dir):
-            note.unlink(missing_ok=True)
     return True
 
 
@@ -111,7 +112,7 @@ def break_worktree_locks(common_dir: Path, worktree: str) -> None:
 
 def break_named_locks(common_dir: Path, stderr: bytes) -> bool:
     """Break all locks that git's error output names; return True if there were any and all are removed now."""
-    named = [Path(os.fsdecode(raw)) for raw in _NAMED.findall(stderr)]
+    named = _named_locks(stderr)
     return bool(named) and all(outwait_left_lock(common_dir, path) for path in named)
 
 
@@ -131,8 +132,7 @@ def outwait_left_lock(common_dir: Path, path: Path) -> bool:
 def break_server_locks(stderr: bytes) -> str:
     """Break the locks that a push met on a server on this machine; return a description of what still blocks."""
     words = []
-    for raw in _NAMED.findall(stderr):
-        path = Path(os.fsdecode(raw))
+    for path in _named_locks(stderr):
         above = next((one for one in path.parents if (one / "HEAD").is_file() and (one / "objects").is_dir()), None)
         # Its disk may be shared with machines whose processes are not seen here.
         if above is None or not break_left_lock(above, path, _YOUNG_UNSEEN):
@@ -160,64 +160,39 @@ def clear_lock(common_dir: Path, path: Path, since: float | None = None) -> None
         time.sleep(0.05)
 
 
-class RefChangeNote:
-    """A note that refs change now; `note_end` says how the git that did it ended."""
-
-    def __init__(self) -> None:
-        self.is_kept = False
-
-    def note_end(self, done: "subprocess.CompletedProcess[bytes]") -> None:
-        """Keep the note if git was killed: its locks are left alone while the process that started it is alive."""
-        self.is_kept = done.returncode < 0 or b"died of signal" in done.stderr
-
-
-@contextlib.contextmanager
-def noted_ref_change(common_dir: Path) -> Iterator[RefChangeNote]:
-    """Hold a note while refs change: by it, the locks that a kill leaves are known as ours and looked for."""
-    file, note = common_dir / "nexus" / _NOTES / random_hex(8), RefChangeNote()
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        fd = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError:  # the change itself tells why nothing can be written here
-        yield note
-        return
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
-        yield note
-    finally:
-        if not note.is_kept:
-            file.unlink(missing_ok=True)
-        os.close(fd)
-
-
 def break_locks_of_killed(common_dir: Path) -> None:
-    """Break the locks that a killed change of refs of ours left, those on refs that are never written again, too."""
-    notes = list(_notes_of_dead(common_dir))
+    """Break the locks that a change of ours left, those on refs that are never written again, too."""
+    notes = list(notes_of_dead(common_dir))
     for lock in find_locks(common_dir) if notes else []:
         made = time.time() - lock.seconds
-        if lock.ours and any(since - _YOUNG <= made <= since + _LONGEST_CHANGE for since, _ in notes):
+        if lock.ours and any(_is_noted(note, lock.name, made) or _is_meanwhile(note, made) for note in notes):
             with contextlib.suppress(OSError):
                 outwait_left_lock(common_dir, lock.path)
-    for _, note in notes:
-        with contextlib.suppress(OSError):
-            note.unlink(missing_ok=True)
+    for note in notes:
+        # A lock that stays, because it cannot be removed or may be held, stays known as ours.
+        if not any(os.path.lexists(common_dir / name) for name in note.locks):
+            with contextlib.suppress(OSError):
+                note.file.unlink(missing_ok=True)
 
 
-def _is_left_by_ours(common_dir: Path, made: float) -> bool:
-    """True if a process that changed refs was killed shortly before, or while, a lock was made."""
-    return any(since - _YOUNG <= made <= since + _LONGEST_CHANGE for since, _ in _notes_of_dead(common_dir))
+def _owner(common_dir: Path, name: str, made: float) -> str | None:
+    """Return who left a lock that was made at a time, by the notes of those that have ended; None if none tells."""
+    for note in notes_of_dead(common_dir):
+        if _is_noted(note, name, made) or (
+            _is_meanwhile(note, made) and (name in _SHARED or _is_ours(common_dir, name))
+        ):
+            return note.who
+    return None
 
 
-def _notes_of_dead(common_dir: Path) -> Iterator[tuple[float, Path]]:
-    """Yield the notes of changes whose process is dead, with their times."""
-    for file in (common_dir / "nexus" / _NOTES).glob("*"):
-        with contextlib.suppress(OSError):
-            fd = os.open(file, os.O_RDWR | os.O_CLOEXEC)
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                yield os.fstat(fd).st_mtime, file
-            finally:
-                os.close(fd)
+def _is_noted(note: NoteOfDead, name: str, made: float) -> bool:
+    """True if a note names a lock, and it was not made after that."""
+    return name in note.locks and made <= note.since + _YOUNG
+
+
+def _is_meanwhile(note: NoteOfDead, made: float) -> bool:
+    """True if a lock was made shortly before, or while, the change of a note went on."""
+    return note.since - _YOUNG <= made <= note.since + _LONGEST_CHANGE
 
 
 def delete_refs(git_dir: Path, refs: Mapping[str, str]) -> None:
@@ -253,9 +228,33 @@ def change_refs(*argv: str, git_dir: Path, stdin: bytes = b"") -> None:
         raise _ref_error(git_dir, argv[0], done.stderr)
 
 
+def run_on_config(*argv: str, git_dir: Path) -> "subprocess.CompletedProcess[bytes]":
+    """Run a `git config` that writes; break the lock of the config if it is ours and a dead process left it."""
+    while True:
+        with noted_ref_change(git_dir) as note:
+            done = run_git(*argv, git_dir=git_dir)
+            note.note_end(done)
+        if (
+            done.returncode == 0
+            or not _is_config_locked(done.stderr)
+            or not outwait_left_lock(git_dir, git_dir / _CONFIG)
+        ):
+            return done
+
+
+def config_error(git_dir: Path, stderr: bytes) -> GitFailed | RefLocked:
+    """Return the error for a `git config` that failed to write; it names the lock that is in the way, if one is."""
+    lock = look_at_lock(git_dir, git_dir / _CONFIG) if _is_config_locked(stderr) else None
+    return locked_error(lock) if lock is not None else GitFailed(f"git config failed: {git_error_line(stderr)}")
+
+
+def _is_config_locked(stderr: bytes) -> bool:
+    return b"could not lock config file" in stderr and b": File exists" in stderr
+
+
 def _ref_error(git_dir: Path, word: str, stderr: bytes) -> GitFailed | RefLocked:
     """Return the error for a failed change of refs; it names the lock that is in the way, if one is."""
-    locks = [look_at_lock(git_dir, Path(os.fsdecode(raw))) for raw in _NAMED.findall(stderr)]
+    locks = [look_at_lock(git_dir, path) for path in _named_locks(stderr)]
     for lock in locks:
         if lock is not None:
             return locked_error(lock)
@@ -274,12 +273,16 @@ def _why_no_folder(stderr: bytes) -> str:
 
 def lock_hint(common_dir: Path, stderr: bytes) -> str:
     """Return the hint for the lock that git's error output names; for a young lock, that it will go away."""
-    for raw in _NAMED.findall(stderr):
-        path = Path(os.fsdecode(raw))
+    for path in _named_locks(stderr):
         with contextlib.suppress(OSError):
             if time.time() - path.lstat().st_mtime > _YOUNG and (lock := look_at_lock(common_dir, path)) is not None:
                 return f"{lock.name} is there since {int(lock.seconds)} s{_by(lock)}: {what_to_do(lock)}"
     return "run the command again"
+
+
+def _named_locks(stderr: bytes) -> list[Path]:
+    """Return the locks that git's error output says exist."""
+    return [Path(os.fsdecode(lock or new)) for lock, new in _NAMED.findall(stderr)]
 
 
 def what_to_do(lock: LockFile) -> str:
@@ -287,6 +290,11 @@ def what_to_do(lock: LockFile) -> str:
     if lock.holder:
         return "wait until that process ends, then run the command again"
     return f"if no git runs here, it was left by a killed one: rm '{lock.path}'"
+
+
+def who_left(lock: LockFile) -> str:
+    """Return who left a lock that no living process holds, as far as it is known."""
+    return f"left by {lock.owner}, which has ended" if lock.owner else "and no process that could hold it is alive"
 
 
 def locked_error(lock: LockFile) -> RefLocked:
@@ -302,6 +310,8 @@ def _is_ours(common_dir: Path, name: str) -> bool:
     worktree = _RUN_LOCK.fullmatch(name)
     if worktree is not None:
         return (common_dir / "worktrees" / worktree[1] / "nexus" / "run").exists()
+    if name == _NEW_PACKED:  # git writes it only while it holds the lock of all refs
+        return not os.path.lexists(common_dir / _PACKED)
     return _OURS.match(name) is not None
 
 

@@ -3,6 +3,7 @@
 import errno
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Self
 
 import pygit2
@@ -10,6 +11,7 @@ import pygit2
 from gitnexus.git.child import run_git
 from gitnexus.git.discovery import Repo
 from gitnexus.git.durability import configured_fsync
+from gitnexus.git.lock_notes import RefChangeNote
 from gitnexus.git.objects import (
     FILE,
     FOLDER,
@@ -138,20 +140,22 @@ class NativeObjects:
         try:
             if old is None:
                 if new is not None:
-                    with noted_unless_state(self._common_dir, ref):
+                    with noted_unless_state(self._common_dir, ref) as note:
                         self._git.create_reference(ref, pygit2.Oid(hex=new), force=False, message=line)
+                        self._note_locks(ref, note)
                 return True
             found = self._read.get(ref)
             if found is None or str(found.target) != old:
                 found = self._git.references.get(ref)
             if found is None or str(found.target) != old:
                 return False
-            with noted_unless_state(self._common_dir, ref):
+            with noted_unless_state(self._common_dir, ref) as note:
                 if new is None:
                     found.delete()
                 else:
                     # libgit2 compares with the target that `found` was read with, under the ref's own lock file.
                     found.set_target(pygit2.Oid(hex=new), line)
+                self._note_locks(ref, note)
             self._read.pop(ref, None)
             return True
         except (pygit2.GitError, ValueError, OSError) as exc:
@@ -162,8 +166,7 @@ class NativeObjects:
             if _LOCK_HELD in str(exc):
                 from gitnexus.git.locks import lock_hint, outwait_left_lock  # only where a lock is in the way
 
-                locks = [self._common_dir / name for name in (f"{ref}.lock", "packed-refs.lock")]
-                there = [lock for lock in locks if os.path.lexists(lock)]
+                there = [lock for lock in self._locks_of(ref) if os.path.lexists(lock)]
                 if there and all(outwait_left_lock(self._common_dir, lock) for lock in there):
                     self._read.pop(ref, None)
                     # By git: libgit2 has dropped a packed ref from its memory already, and would report success.
@@ -173,6 +176,14 @@ class NativeObjects:
                 hint = lock_hint(self._common_dir, os.fsencode(named))
                 raise RefLocked(f"{ref} is locked by another process", hint=hint) from exc
             raise GitFailed(f"git could not move {ref}: {exc}", hint=UNMOVED) from exc
+
+    def _locks_of(self, ref: str) -> list[Path]:
+        return [self._common_dir / name for name in (f"{ref}.lock", "packed-refs.lock")]
+
+    def _note_locks(self, ref: str, note: RefChangeNote | None) -> None:
+        """Note the locks that are still there after a change: libgit2 does not tell when it could not remove one."""
+        if note is not None:
+            note.note_locks(self._locks_of(ref))
 
     def close(self) -> None:
         self._git.free()

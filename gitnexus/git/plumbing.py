@@ -4,10 +4,11 @@ import contextlib
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from gitnexus.git.child import QUIET, GitFailed, clean_environment, git_error_line, is_lock_held, run_git, spawn_git
 from gitnexus.git.discovery import Repo
+from gitnexus.git.lock_notes import RefChangeNote, noted_ref_change
 from gitnexus.git.loose import is_plainly_written, read_loose, tree_object_bytes, write_loose
 from gitnexus.git.objects import (
     FILE,
@@ -24,9 +25,6 @@ from gitnexus.git.objects import (
 )
 from gitnexus.git.refs import read_loose_ref, read_tip
 
-if TYPE_CHECKING:
-    from gitnexus.git.locks import RefChangeNote
-
 # Questions that are not answered yet fill no more than the smallest pipe there is: writing them never waits for us to
 # read. Half of them are asked ahead, so that git looks for the next while we work on these.
 _AHEAD_BYTES = 2048
@@ -41,8 +39,6 @@ def noted_unless_state(common_dir: Path, ref: str) -> "contextlib.AbstractContex
     """Hold a note while a ref changes, except for the state ref, whose own lock shows a killed writer faster."""
     if ref == _STATE:
         return contextlib.nullcontext()
-    from gitnexus.git.locks import noted_ref_change  # not for hooks, which write the state alone
-
     return noted_ref_change(common_dir)
 
 

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from gitnexus.base.errors import Failed
 from gitnexus.base.text import one_line
 from gitnexus.git.child import GitFailed, git_error_line
 from gitnexus.git.discovery import Repo
+from gitnexus.git.lock_notes import UNREMOVED, remove_left_locks
 
 # Where a hook or an outer git put us must not become where we work.
 _PLACES = frozenset((
@@ -27,8 +29,9 @@ def run_user_git(
 ) -> "subprocess.CompletedProcess[bytes]":
     """Run the user's git to its end without opening an editor. The caller checks the status."""
     fixed = {"LC_ALL": "C.UTF-8", "LANGUAGE": "C", "GIT_EDITOR": "true", "GIT_MERGE_AUTOEDIT": "no"}
+    since = time.time()
     try:
-        return subprocess.run(
+        done = subprocess.run(
             ["git", *argv],
             cwd=place,
             input=stdin,
@@ -38,6 +41,9 @@ def run_user_git(
         )
     except FileNotFoundError as exc:
         raise Failed("git is not to be found on PATH", hint="install git 2.34 or newer") from exc
+    if UNREMOVED in done.stderr:
+        remove_left_locks(place, done.stderr, since)
+    return done
 
 
 def editor_command(place: Path) -> str:

@@ -206,6 +206,12 @@ def _clean(stage: Stage) -> Words:
     return ("clean",)
 
 
+def _clean_packed(stage: Stage) -> Words:
+    _landed(stage)
+    stage.git("pack-refs", "--all")
+    return ("clean",)
+
+
 def _sync(stage: Stage) -> Words:
     _two_clones(stage)
     stage.nexus("task", "add", "mine")
@@ -244,6 +250,7 @@ SCENES = (
     Scene("land squash", _land("--squash"), refusals=(CONFLICT,)),
     Scene("land squash moved", _land("--squash", moved=True), refusals=(CONFLICT,)),
     Scene("clean", _clean),
+    Scene("clean packed", _clean_packed),
     Scene("sync", _sync),
     Scene("sync run", _sync_run),
     Scene("queue", _queue),
