@@ -150,6 +150,8 @@ ROWS: "tuple[tuple[str, Callable[[WorkerTally], str]], ...]" = (
     ("  denied by a person", _format_count("denied")),
     ("denied by the policy", _format_count("refused")),
     ("decisions only claimed", _format_count("claimed")),
+    ("tools that a model called", _format_count("called")),
+    ("  refused", _format_count("uncalled")),
     ("tokens in", _format_tokens("input")),
     ("tokens out", _format_tokens("output")),
     ("cost", _format_cost),

@@ -360,6 +360,7 @@ STEPS: Mapping[str, _Step] = {
     "tool.executed": _on_tool_executed,
     "secret.revealed": _ignore_event,
     "tool.read": _ignore_event,
+    "tool.called": _ignore_event,
     "question.asked": _on_question_asked,
     "question.answered": _on_question_answered,
     "artifact.written": _on_artifact_written,

@@ -86,6 +86,11 @@ KINDS: Mapping[str, EventKind] = {
     ),
     "secret.revealed": _event_kind("A person had what is hidden on a card shown to them.", "action by why:text"),
     "tool.read": _event_kind("Something was read; nothing changed.", "tool", "what:text"),
+    "tool.called": _event_kind(
+        "A model called a tool while it worked; `what` are the parameters, `bytes` is the size of what it got.",
+        "tool node ok:flag number:count",
+        "step what:text why:text error bytes:count milliseconds:count",
+    ),
     "question.asked": _event_kind("An agent asks a person.", "question text:text", "node"),
     "question.answered": _event_kind("A person answered.", "question text:text by"),
     "artifact.written": _event_kind(

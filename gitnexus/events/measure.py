@@ -60,6 +60,9 @@ class WorkerTally:
     output: int = 0
     costed: int = 0
     cost: int = 0
+    # Tools that a model called while it worked: what it got, and what it was refused.
+    called: int = 0
+    uncalled: int = 0
 
     def add(self, other: "WorkerTally") -> None:
         """Add the counts of another tally."""
@@ -250,6 +253,11 @@ def _on_tool_executed(run: _RunCounter, body: Mapping[str, Any]) -> None:
         run.patched = worker
 
 
+def _on_tool_called(run: _RunCounter, body: Mapping[str, Any]) -> None:
+    run.at(body).called += body["ok"] is True
+    run.at(body).uncalled += body["ok"] is not True
+
+
 def _on_checks_ran(run: _RunCounter, body: Mapping[str, Any]) -> None:
     run.tests[run.patched or run.now or run.first] = body["ok"] is True
 
@@ -306,6 +314,7 @@ _STEPS: Mapping[bytes, _Step] = {
     b"permission.granted": _on_permission_granted,
     b"permission.denied": _on_permission_denied,
     b"tool.executed": _on_tool_executed,
+    b"tool.called": _on_tool_called,
     b"checks.ran": _on_checks_ran,
     b"output.checked": _on_output_checked,
     b"step.finished": _on_step_finished,

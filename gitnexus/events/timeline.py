@@ -155,6 +155,7 @@ WORDS: Mapping[str, _LineWords] = {
     "tool.executed": _LineWords("ran {tool} for {action}", "", "{ended} {result}"),
     "secret.revealed": _LineWords("{by} had the masked secrets shown of {action}", "{why}"),
     "tool.read": _LineWords("reads with {tool}", "", "{what}"),
+    "tool.called": _LineWords("calls {tool} for {node}", "{why}", "{what}"),
     "question.asked": _LineWords("asks: {text}"),
     "question.answered": _LineWords("{by} answered: {text}"),
     "artifact.written": _LineWords("kept {name}, {size} bytes", "", "{digest}"),

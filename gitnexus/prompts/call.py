@@ -8,7 +8,8 @@ from typing import Any, Generic, TypeVar
 from gitnexus.base.errors import Failed, Invalid
 from gitnexus.base.text import make_visible, one_line
 from gitnexus.base.unique_fence import fence_mark_for
-from gitnexus.prompts.connection import ModelConnection, UnusableReply
+from gitnexus.prompts.chat import PromptSession, UnusableReply
+from gitnexus.prompts.connection import ModelConnection, exchange_of
 from gitnexus.prompts.functions import PromptFunction, function_named
 from gitnexus.prompts.http import RetryLater
 from gitnexus.prompts.model import Form
@@ -48,10 +49,19 @@ class Prompter:
     values: Values | None = None
     sleep: Callable[[float], None] = time.sleep
 
-    def call(self, name: str, given: Mapping[str, Any] | Form, form: type[Out], *, feedback: str = "") -> Reply[Out]:
+    def call(
+        self,
+        name: str,
+        given: Mapping[str, Any] | Form,
+        form: type[Out],
+        *,
+        feedback: str = "",
+        session: PromptSession | None = None,
+    ) -> Reply[Out]:
         """Return the answer of a model as a `form`, the output document of the function.
 
-        `feedback` says what a caller, who checks more than the form, found wrong with an earlier answer.
+        `feedback` says what a caller, who checks more than the form, found wrong with an earlier answer. `session` has
+        the tools that the model may call before it answers, and who hears and keeps what is said.
 
         An unusable answer is sent back to the model with the reason, and a busy server is asked again, each `retries`
         times at most. Raises: Invalid, NotFound, Failed.
@@ -61,22 +71,36 @@ class Prompter:
             raise Invalid(f"{name} answers with {function.output.__name__}, not with {form.__name__}")
         args = self._framed_inputs(function, given)
         args[FEEDBACK] = self._render_feedback(UnusableReply(feedback)) if feedback else ""
-        way = WAYS[self.settings.via]
-        connection = ModelConnection(self.settings.endpoint_of(name))
+        session = session or PromptSession()
+        connection = ModelConnection(self.settings.endpoint_of(name), session, self.settings.tools)
+        try:
+            return self._ask_until_usable(function, form, args, connection)
+        finally:
+            if connection.history:
+                session.record(exchange_of(connection, name))
+
+    def _ask_until_usable(
+        self, function: PromptFunction, form: type[Out], args: dict[str, str], connection: ModelConnection
+    ) -> Reply[Out]:
+        way, name = WAYS[self.settings.via], function.name
         wrong: list[str] = []
-        for attempt in range(self.settings.retries + 1):
+        failures, looks = 0, 0
+        while failures <= self.settings.retries:
             try:
                 value = way.ask(PromptQuestion(function, self.files, args), connection)
                 output = _parse_answer(function, value, connection.said)
             except UnusableReply as exc:
                 wrong.append(exc.message)
                 args[FEEDBACK] = self._render_feedback(exc)
+                failures += 1
             except RetryLater as exc:
                 wrong.append(exc.message)
-                if attempt < self.settings.retries:
-                    self.sleep(exc.after or 2.0**attempt)
+                # A model that looked around since the last failure goes on where it was.
+                failures, looks = 1 + (failures if connection.looks == looks else 0), connection.looks
+                if failures <= self.settings.retries:
+                    self.sleep(exc.after or 2.0 ** (failures - 1))
             except Failed as exc:
-                exc.context.update(_usage_context(connection, attempt + 1))
+                exc.context.update(_usage_context(connection, len(wrong) + 1))
                 raise
             else:
                 assert isinstance(output, form)  # noqa: S101
@@ -85,7 +109,7 @@ class Prompter:
                     output,
                     way.name,
                     connection.endpoint.model,
-                    attempt + 1,
+                    len(wrong) + 1,
                     connection.tokens_in,
                     connection.tokens_out,
                     cost,

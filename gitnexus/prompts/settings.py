@@ -10,12 +10,15 @@ from gitnexus.base.document import Document, Many
 from gitnexus.base.errors import Failed, Invalid
 from gitnexus.prompts.functions import FUNCTIONS
 from gitnexus.prompts.key_sources import read_key
+from gitnexus.prompts.tool_budget import ToolLimits
 
 SECTION = "prompts"
 MOST_RETRIES = 5
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{0,99}")
 Via = Literal["baml", "pydantic-ai"]
+# What a server speaks: chat completions as OpenAI defines them, or the interface of its own.
+Interface = Literal["openai"]
 
 
 ROLES = ("researcher", "planner", "executor")
@@ -29,7 +32,9 @@ ROLE_OF_FUNCTION = {
 
 
 class ModelEndpoint(Document):
-    """An OpenAI-compatible server, up to `/v1`; prices are USD for a million tokens.
+    """A model server, up to `/v1`, and what it speaks; prices are USD for a million tokens.
+
+    `tools` is False for a model that cannot call tools: it is offered none.
 
     The key is in the variable `key_env`, in the output of `key_command`, or in the system's keyring under the account
     `keyring`.
@@ -41,6 +46,8 @@ class ModelEndpoint(Document):
     key_env: str = ""
     key_command: Many[str] = ()
     keyring: str = ""
+    interface: Interface = "openai"
+    tools: bool = True
     seconds: int = 120
     usd_per_million_in: float | None = None
     usd_per_million_out: float | None = None
@@ -66,6 +73,7 @@ class PromptSettings(Document):
 
     via: Via = "baml"
     retries: int = 2
+    tools: ToolLimits = ToolLimits()
     endpoint: ModelEndpoint = ModelEndpoint()
     models: dict[str, ModelEndpoint] = Field(default_factory=dict)
     use: dict[str, str] = Field(default_factory=dict)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from gitnexus.base.document import json_schema_body
 from gitnexus.base.errors import Invalid
 from gitnexus.base.text import one_line
-from gitnexus.prompts.connection import ModelConnection, UnusableReply
+from gitnexus.prompts.chat import UnusableReply
+from gitnexus.prompts.connection import ModelConnection
 from gitnexus.prompts.functions import FUNCTIONS
 from gitnexus.prompts.protocol import PromptQuestion, missing_library_error
 

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from gitnexus.base.errors import Failed, NexusError
 from gitnexus.base.text import one_line
-from gitnexus.prompts.connection import ModelConnection, UnusableReply
+from gitnexus.prompts.chat import UnusableReply
+from gitnexus.prompts.connection import ModelConnection
 from gitnexus.prompts.model import prompt_schema
+from gitnexus.prompts.openai_chat import chat_body
 from gitnexus.prompts.protocol import PromptQuestion, missing_library_error
 from gitnexus.prompts.words import render_messages
 
@@ -93,7 +95,7 @@ def _make_http_client(connection: ModelConnection, trouble: list[NexusError]) ->
         async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
             body = json.loads(await request.aread())
             try:
-                raw = connection.ask(body["messages"])
+                raw = chat_body(connection.ask(body["messages"]))
             except NexusError as exc:
                 trouble.append(exc)
                 return httpx2.Response(400, json={"error": {"message": "see the connection"}})

@@ -96,6 +96,7 @@ def tally_as_json(tally: WorkerTally) -> dict[str, Any]:
                       "denied": tally.denied, "deniedByPolicy": tally.refused},
         "claimed": tally.claimed,
         "tokens": {"input": tally.input, "output": tally.output} if tally.metered else None,
+        "toolCalls": {"answered": tally.called, "refused": tally.uncalled},
         "costUsd": tally.cost / 1_000_000 if tally.costed else None,
     }  # fmt: skip
 

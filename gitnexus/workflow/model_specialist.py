@@ -1,6 +1,6 @@
 """A specialist that calls a language model: packs in, a validated record out, through BAML or pydantic-ai."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from gitnexus.base.canonical import json_document
@@ -8,6 +8,7 @@ from gitnexus.base.errors import Failed, NexusError
 from gitnexus.git import GitFailed
 from gitnexus.packs import PackBudget, pack_references, render_pack
 from gitnexus.prompts.call import Prompter, Reply
+from gitnexus.prompts.chat import PromptSession
 from gitnexus.prompts.functions import function_named
 from gitnexus.prompts.model import ExecResult, Form, Plan, PlanChanges, PlanStep, ResearchBundle
 from gitnexus.workflow.briefing import named_material, render_skill_note
@@ -22,12 +23,18 @@ _REVIEW = "Review the work below. Each remark is a claim that cites its place; w
 
 
 class ModelSpecialist:
-    """All three specialists, each a prompt function. The `prompts` settings name the model."""
+    """All three specialists, each a prompt function. The `prompts` settings name the model.
+
+    `session_for` makes what accompanies a call: tools to look with, and who hears what is written.
+    """
 
     name = NAME
 
-    def __init__(self, prompter: Prompter) -> None:
+    def __init__(
+        self, prompter: Prompter, session_for: Callable[[WorkOrder], PromptSession] = lambda order: PromptSession()
+    ) -> None:
         self._prompter = prompter
+        self._session_for = session_for
 
     def work(self, order: WorkOrder) -> WorkResult:
         """Read the inputs, and ask the model. Raises: NexusError."""
@@ -43,7 +50,9 @@ class ModelSpecialist:
         function = function_named(FUNCTIONS[order.node.type])
         prompter = _with_node_settings(self._prompter, order, function.name)
         try:
-            reply = prompter.call(function.name, given, function.output, feedback=order.feedback)
+            reply = prompter.call(
+                function.name, given, function.output, feedback=order.feedback, session=self._session_for(order)
+            )
         except Failed as exc:
             wrong = exc.context.get("wrong")
             if not (order.feedback and wrong):

@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -22,7 +22,7 @@ class Stub:
     @property
     def prompts(self) -> list[str]:
         """All words of each request."""
-        return ["\n".join(one["content"] for one in body["messages"]) for body in self.asked]
+        return ["\n".join(str(one["content"]) for one in body["messages"]) for body in self.asked]
 
 
 @contextmanager
@@ -38,7 +38,7 @@ def served(*manners: Any) -> Iterator[Stub]:
             stub.paths.append(self.path)
             stub.headers.append({name.lower(): value for name, value in self.headers.items()})
             with suppress(OSError):  # whoever asked went away, as it should
-                _answer(self, stub, manner)
+                _answer(self, stub, manner, stub.asked[-1].get("stream") is True)
 
         def log_message(self, *_args: Any) -> None:
             pass
@@ -65,6 +65,40 @@ def chat(text: str, ended: str = "stop", **message: Any) -> bytes:
                        "usage": usage}).encode()  # fmt: skip
 
 
+def calling(*calls: tuple[str, dict[str, Any]], text: str = "") -> dict[str, Any]:
+    """Return a manner: the model calls tools."""
+    return {"calling": [{"id": f"c{at}", "name": name, "arguments": given} for at, (name, given) in enumerate(calls)],
+            "text": text}  # fmt: skip
+
+
+def _message_of(manner: dict[str, Any]) -> bytes:
+    calls = [{"id": one["id"], "type": "function",
+              "function": {"name": one["name"], "arguments": json.dumps(one["arguments"])}}
+             for one in manner["calling"]]  # fmt: skip
+    return chat(manner["text"], "tool_calls", tool_calls=calls)
+
+
+def streamed(body: bytes, size: int = 7) -> bytes:
+    """Return an answer as servers stream it, in pieces of some characters."""
+    whole = json.loads(body)
+    choice = whole["choices"][0]
+    message = choice["message"]
+    text = message.get("content") or ""
+    deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
+    deltas += [{"content": text[at : at + size]} for at in range(0, len(text), size)]
+    deltas += [{key: value} for key, value in message.items() if key == "refusal"]
+    for index, call in enumerate(message.get("tool_calls", ())):
+        given = call["function"]["arguments"]
+        first = {"id": call["id"], "type": "function", "function": {"name": call["function"]["name"], "arguments": ""}}
+        deltas.append({"tool_calls": [{"index": index, **first}]})
+        deltas += [{"tool_calls": [{"index": index, "function": {"arguments": given[at : at + size]}}]}
+                   for at in range(0, len(given), size)]  # fmt: skip
+    rows: list[dict[str, Any]] = [{"choices": [{"index": 0, "delta": one, "finish_reason": None}]} for one in deltas]
+    rows.append({"choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]})
+    rows.append({"choices": [], "usage": whole["usage"]})
+    return b": ping\n\n" + b"".join(b"data: %s\n\n" % json.dumps(row).encode() for row in rows) + b"data: [DONE]\n\n"
+
+
 def _bodies() -> dict[str, bytes]:
     return {
         "stream": b'data: {"choices":[{"delta":{"content":"{"}}]}\n\ndata: {"cho',
@@ -78,27 +112,48 @@ def _bodies() -> dict[str, bytes]:
     }
 
 
-def _answer(handler: BaseHTTPRequestHandler, stub: Stub, manner: Any) -> None:
+def _answer(handler: BaseHTTPRequestHandler, stub: Stub, manner: Any, is_stream: bool) -> None:
+    form = streamed if is_stream else bytes
+    if isinstance(manner, dict) and "calling" in manner:
+        return _send(handler, 200, form(_message_of(manner)))
     if not isinstance(manner, str):
-        return _send(handler, 200, chat(json.dumps(manner)))
-    match manner.partition(":")[0]:
-        case "status":
-            return _send(handler, int(manner[7:]), b'{"error": "no"}', {"Retry-After": "7"})
-        case "redirect":
-            return _send(handler, 307, b"", {"Location": f"{stub.url}/elsewhere"})
-        case "half":
-            body = chat('{"question": "q"}')
-            return _send(handler, 200, body[: len(body) // 2], length=len(body))
-        case "silent":
-            stub.over.wait(30)
-            return None
-        case "garbage":
-            handler.wfile.write(b"\x00\xff\x00 what is HTTP\r\n\r\n")
-            return None
-        case "text":
-            return _send(handler, 200, chat(manner[5:]))
-        case _:
-            return _send(handler, 200, _bodies()[manner])
+        return _send(handler, 200, form(chat(json.dumps(manner))))
+    word, _, rest = manner.partition(":")
+    if word in _BROKEN:
+        return _BROKEN[word](handler, stub, rest)
+    if word == "text":
+        return _send(handler, 200, form(chat(rest)))
+    if word == "plain":  # a server that cannot stream
+        return _send(handler, 200, chat(rest))
+    return _send(handler, 200, _bodies()[manner])
+
+
+def _half(handler: BaseHTTPRequestHandler, _stub: Stub, _rest: str) -> None:
+    body = chat('{"question": "q"}')
+    _send(handler, 200, body[: len(body) // 2], length=len(body))
+
+
+def _cut(handler: BaseHTTPRequestHandler, _stub: Stub, rest: str) -> None:
+    """Send a stream that ends in the middle."""
+    body = streamed(chat(rest))
+    _send(handler, 200, body[: len(body) // 2])
+
+
+def _garbage(handler: BaseHTTPRequestHandler, _stub: Stub, _rest: str) -> None:
+    handler.wfile.write(b"\x00\xff\x00 what is HTTP\r\n\r\n")
+
+
+def _keep_silent(stub: Stub) -> None:
+    stub.over.wait(30)
+
+
+def _drip(handler: BaseHTTPRequestHandler, stub: Stub) -> None:
+    """Send a byte every now and then, for ever."""
+    handler.send_response(200)
+    handler.end_headers()
+    while not stub.over.wait(0.02):
+        handler.wfile.write(b":")
+        handler.wfile.flush()
 
 
 def _send(
@@ -110,3 +165,15 @@ def _send(
         handler.send_header(name, value)
     handler.end_headers()
     handler.wfile.write(body)
+
+
+_BROKEN: dict[str, Callable[[BaseHTTPRequestHandler, Stub, str], None]] = {
+    "status": lambda to, _, rest: _send(to, int(rest), b'{"error": "no"}', {"Retry-After": "7"}),
+    "redirect": lambda to, stub, _: _send(to, 307, b"", {"Location": f"{stub.url}/elsewhere"}),
+    "refuses": lambda to, _, rest: _send(to, 400, json.dumps({"error": {"message": rest}}).encode()),
+    "silent": lambda _, stub, __: _keep_silent(stub),
+    "half": _half,
+    "cut": _cut,
+    "garbage": _garbage,
+    "drip": lambda to, stub, _: _drip(to, stub),
+}

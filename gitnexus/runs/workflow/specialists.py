@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from gitnexus.base.errors import Failed
 from gitnexus.git.private import PrivateGit
 from gitnexus.packs import Library
+from gitnexus.runs.agent.run import Show
 from gitnexus.runs.open_run import OpenRun
 from gitnexus.runs.workflow.packs import opened_library_at
 from gitnexus.workflow.definition import WorkflowNode
@@ -16,17 +17,21 @@ from gitnexus.workflow.specialist import HistoryCommit, Specialist
 _MOST = 1000
 
 
-def specialist_for_node(run: OpenRun, node: WorkflowNode) -> Specialist:
-    """Return the specialist of a node that is not a program in the worktree. Raises: NexusError."""
+def specialist_for_node(run: OpenRun, node: WorkflowNode, tip: str, show: Show) -> Specialist:
+    """Return the specialist of a node that is not a program in the worktree. Raises: NexusError.
+
+    A model looks at the commit `tip`, and `show` gets what it writes.
+    """
     if node.adapter in ("", EMBEDDED):
         from gitnexus.workflow.embedded import EmbeddedSpecialist  # imports Markdown: only needed to work
 
         return EmbeddedSpecialist()
     if node.adapter == MODEL:
         from gitnexus.prompts.in_project import open_prompter
+        from gitnexus.runs.workflow.model_session import make_model_session
         from gitnexus.workflow.model_specialist import ModelSpecialist
 
-        return ModelSpecialist(open_prompter(run.state))
+        return ModelSpecialist(open_prompter(run.state), lambda order: make_model_session(run, order, tip, show))
     raise Failed(f"{node.adapter} is not a specialist without a worktree")
 
 

@@ -115,7 +115,7 @@ class LiveStage:
 
             def ask(asked: WorkOrder) -> WorkResult:
                 if order.node.adapter in ("", *BACKINGS):
-                    return specialist_for_node(run, order.node).work(asked)
+                    return specialist_for_node(run, order.node, tip, self.look).work(asked)
                 return answer_by_agent(run, asked, self.look, self.network)
 
             return research_or_reuse(run, whole, view, ask)

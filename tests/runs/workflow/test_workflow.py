@@ -397,7 +397,7 @@ class Team:
 def test_a_block_is_cleared_by_a_handoff_and_a_new_plan_each_after_a_yes(
     todo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gitnexus.runs.workflow.stage.specialist_for_node", lambda desk, node: Team())
+    monkeypatch.setattr("gitnexus.runs.workflow.stage.specialist_for_node", lambda *_given: Team())
     with opened(todo) as state:
         desk = start_workflow(state, route_prompt(state, "/plan-exec paint").definition)
         seen = []
@@ -424,7 +424,7 @@ def test_autopilot_stops_where_a_patch_changes_what_its_step_does_not_name(
     patch = Action(kind="patch", summary="more", diff="--- /dev/null\n+++ b/b.txt\n@@ -0,0 +1 @@\n+b\n")
     outputs = {"plan": plan, "exec": ExecResult(status="done", summary="done", actions=(patch,))}
     monkeypatch.setattr(Team, "work", lambda team, order: WorkResult(output=outputs[order.node.type]))
-    monkeypatch.setattr("gitnexus.runs.workflow.stage.specialist_for_node", lambda desk, node: Team())
+    monkeypatch.setattr("gitnexus.runs.workflow.stage.specialist_for_node", lambda *_given: Team())
     with opened(todo) as state:
         desk = start_workflow(state, route_prompt(state, "/plan-exec go").definition, mode="autopilot")
         drive_run(desk, lambda said: None, None)
