@@ -98,7 +98,8 @@ SHORT_COMMANDS = frozenset(
     runs/agent/run.py runs/command_rules.py runs/drive.py runs/landing/land.py runs/landing/pull_request.py
     runs/lost_steps.py runs/open_run.py runs/start.py runs/steps.py runs/workflow/agent_node.py
     runs/workflow/routing.py runs/workflow/skills.py runs/workflow/specialists.py runs/workflow/stage.py
-    sync/run_refs.py tui/card_actions.py tui/chat.py tui/command.py tui/project_data.py ui/approval_prompt.py
+    sync/run_refs.py sync/stopped_runs.py sync/sync.py
+    tui/card_actions.py tui/chat.py tui/command.py tui/project_data.py ui/approval_prompt.py
     ui/backlog.py ui/commands.py ui/edit_patch.py ui/errors.py ui/output.py ui/run.py ui/runs.py
     ui/standpoint.py ui/workflow.py workflow/model_specialist.py workflow/routing.py
     """.split()

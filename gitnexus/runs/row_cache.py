@@ -81,7 +81,7 @@ class RowCache:
         entries = self._state.objects.entries(self._state.required().tree or "").items()
         signed = sorted((name, entry.oid) for name, entry in entries if entry.is_file or name == "policy")
         files = (pin_file(self._state.repo.common_dir), user_policy_file(), keys_folder() / "machine.pub")
-        return sha256_digest(repr((signed, [_stamp(str(file)) for file in files])).encode())
+        return sha256_digest(repr((signed, [file_stamp(str(file)) for file in files])).encode())
 
     @cached_property
     def _trust_and_branches(self) -> str:
@@ -92,7 +92,7 @@ class RowCache:
     def _mark(self, run: str) -> str:
         refs = (self.refs.get(f"{BRANCHES}{run}", "-"), self.refs.get(f"{LOGS}{run}") or self._archived.get(run, "-"))
         notes = "".join("1" if f"{run}.{kind}" in self._notes else "0" for kind in _NOTES)
-        return f"{self._records[run]} {refs[0]} {refs[1]} {_stamp(f'{self._folder}/{run}/{FILE}')} {notes}"
+        return f"{self._records[run]} {refs[0]} {refs[1]} {file_stamp(f'{self._folder}/{run}/{FILE}')} {notes}"
 
     def _read_rows(self) -> dict[str, Any]:
         try:
@@ -109,7 +109,7 @@ def _archived_trees(state: State, refs: Mapping[str, str]) -> dict[str, str]:
     return {run: entry.oid for tip in tips for run, entry in objects.entries(objects.tree_of(tip)).items()}
 
 
-def _stamp(file: str) -> str:
+def file_stamp(file: str) -> str:
     """Return what changes whenever a file is written: size, time and number; "-" without a file."""
     try:
         status = os.stat(file)

@@ -43,14 +43,14 @@ def archived_runs(state: State, archives: Mapping[str, str]) -> set[str]:
     return {run_id for oid in archives.values() for run_id in objects.entries(objects.tree_of(oid))}
 
 
-def let_go_of_archived(state: State, ours: Mapping[str, str], archives: Mapping[str, str]) -> None:
-    """Delete our logs and branches of runs that another clone archived, unless they are in use here."""
+def let_go_of_archived(state: State, ours: Mapping[str, str], archives: Mapping[str, str]) -> bool:
+    """Delete our logs and branches of runs that another clone archived, unless they are in use here; True if any."""
     runs = archived_runs(state, archives)
     mine = {ref: oid for ref, oid in ours.items() if ref.rpartition("/")[2] in runs}
     held = held_by_archive(state, mine)
-    delete_refs(
-        state.repo.common_dir, {ref: oid for ref, oid in held.items() if not _is_at_work(state, ref.rpartition("/")[2])}
-    )
+    free = {ref: oid for ref, oid in held.items() if not _is_at_work(state, ref.rpartition("/")[2])}
+    delete_refs(state.repo.common_dir, free)
+    return bool(free)
 
 
 def let_go_of_copies(state: State, remote: str, there: Collection[str], archives: Mapping[str, str]) -> None:

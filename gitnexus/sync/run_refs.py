@@ -37,12 +37,13 @@ _LARGEST_PIECE = 100 * 2**20
 _PREFIXES = {"runs": LOGS, "archive": ARCHIVE, "branches": BRANCHES}
 
 
-@dataclass(frozen=True)
+@dataclass
 class RefExchange:
-    """A remote and its refs."""
+    """A remote and its refs, and ours, which are listed once until one of them is changed."""
 
     remote: Remote
     there: dict[str, str]
+    _listed: dict[str, str] | None = None
 
     @cached_property
     def theirs(self) -> dict[str, str]:
@@ -68,8 +69,14 @@ class RefExchange:
         """Return our refs of all kinds: an archived run is archived whatever this remote exchanges."""
         if not self.remote.kinds & _PREFIXES.keys():
             return {}
-        listed = list_refs(repo, *_PREFIXES.values())
-        return {ref: oid for ref, oid in listed.items() if self._kind_of_ref(ref)}
+        if self._listed is None:
+            listed = list_refs(repo, *_PREFIXES.values())
+            self._listed = {ref: oid for ref, oid in listed.items() if self._kind_of_ref(ref)}
+        return self._listed
+
+    def forget_listed(self) -> None:
+        """List our refs anew when they are asked for next: some were changed."""
+        self._listed = None
 
     def differing(self, ours: Mapping[str, str]) -> list[str]:
         """Return the names of those of their refs that differ from ours, sorted."""
@@ -96,13 +103,21 @@ def pull_logs(state: State, plan: RefExchange, said: list[str], pulled: list[str
             counts[kind] = counts.get(kind, 0) + 1
     pulled += _describe_counts(counts)
     if not dry_run:
-        kept = plan.kept(repo) if news else kept
-        recorded = record_found_runs(state, _runs_in(kept, LOGS), _runs_in(news, LOGS))
-        words = "is known from its log: the process that carried it out was stopped before the record was written"
-        said += [f"{run_id} {words}" for run_id in recorded]
-        let_go_of_archived(state, kept, _archives(kept))
-        let_go_of_copies(state, plan.remote.remote, plan.theirs, _archives(kept))
-        _forget_fetched(repo, plan, bool(news))
+        said += _settle_refs(state, plan, news)
+
+
+def _settle_refs(state: State, plan: RefExchange, news: Mapping[str, str]) -> list[str]:
+    """Make records of runs known by their logs, and delete refs that a pull made needless; return what to say."""
+    if news:
+        plan.forget_listed()
+    kept = plan.kept(state.repo)
+    recorded = record_found_runs(state, _runs_in(kept, LOGS), _runs_in(news, LOGS))
+    if let_go_of_archived(state, kept, _archives(kept)):
+        plan.forget_listed()
+    let_go_of_copies(state, plan.remote.remote, plan.theirs, _archives(kept))
+    _forget_fetched(state.repo, plan, bool(news))
+    words = "is known from its log: the process that carried it out was stopped before the record was written"
+    return [f"{run_id} {words}" for run_id in recorded]
 
 
 def _pull_ref(state: State, plan: RefExchange, ref: str, theirs: str, said: list[str], *, dry_run: bool) -> bool:

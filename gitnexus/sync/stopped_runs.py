@@ -9,15 +9,15 @@ from gitnexus.base.canonical import parse_json
 from gitnexus.base.errors import NexusError
 from gitnexus.events.log import FILE
 from gitnexus.gateway.recorder import run_folder
-from gitnexus.runs.finish_interrupted import finish_begun
 from gitnexus.runs.ids import is_run_id
 from gitnexus.runs.import_log import LEASED, last_imported_event
 from gitnexus.runs.model import ENDED, Run
 from gitnexus.runs.open_run import OpenRun
 from gitnexus.runs.origin import is_begun_here
 from gitnexus.runs.record import reset_run_record
-from gitnexus.runs.store import read_all_runs, run_ids
+from gitnexus.runs.store import read_all_runs, record_ids
 from gitnexus.state import State
+from gitnexus.sync.published_logs import PublishedLogs
 
 # More than any last line needs that is looked at for its kind and number.
 _TAIL = 64 * 1024
@@ -39,17 +39,30 @@ def publish_stopped_runs(state: State) -> list[str]:
     except FileNotFoundError:
         return []
     snapshot = state.latest()
+    records = record_ids(snapshot)
+    published = PublishedLogs(state, records)
     failed = []
-    for record in read_all_runs(snapshot, without=set(run_ids(snapshot)) - local):
-        tail = _last_events(above / record.id)
+    for record in read_all_runs(snapshot, without={run for run in records if run not in local or published.has(run)}):
         try:
-            _publish_run(state, record, tail, above / record.id)
+            if _is_published(record, above / record.id):
+                published.add(record.id)
+            else:
+                _publish_run(state, record, above / record.id)
         except NexusError as exc:
             failed.append(f"the log of {record.id} is not published: {exc.message}")
+    published.save()
     return failed
 
 
-def _publish_run(state: State, record: Run, tail: list[Mapping[str, Any]], folder: Path) -> None:
+def _is_published(record: Run, folder: Path) -> bool:
+    """True if a run has ended, and its record and its log are as they were published."""
+    tail = _last_events(folder)
+    is_over = record.status in ENDED and bool(tail) and not (folder / LEASED).exists()
+    return is_over and (bool(record.session) or (not _is_unpublished(tail, folder) and _is_recorded(tail, record)))
+
+
+def _publish_run(state: State, record: Run, folder: Path) -> None:
+    tail = _last_events(folder)
     is_new = _is_unpublished(tail, folder)
     if not tail or record.session or (not is_new and _is_recorded(tail, record)) or (folder / LEASED).exists():
         return
@@ -57,6 +70,8 @@ def _publish_run(state: State, record: Run, tail: list[Mapping[str, Any]], folde
     if run.foreign or run.is_driven():
         return
     if any(action.status == "unknown" for action in run.view().actions.values()):
+        from gitnexus.runs.finish_interrupted import finish_begun
+
         run = OpenRun(state, finish_begun(state, record))
     if is_new:
         run.write_checkpoint()

@@ -26,7 +26,6 @@ from gitnexus.state.format import check_format, project_id_of
 from gitnexus.state.home import make_home
 from gitnexus.state.join import MergedFiles, Mergers, merge_state_commits
 from gitnexus.state.layout import LARGEST_FILE
-from gitnexus.sync.merge_table import describe_changed_files, merger_table
 from gitnexus.sync.remote import USUAL_STATE_BRANCH, Remote, discover_remote_refs, resolve_remote, save_state_branch
 from gitnexus.sync.run_refs import RefExchange, plan_log_pushes, pull_logs
 from gitnexus.sync.stopped_runs import publish_stopped_runs
@@ -208,6 +207,8 @@ def _is_commit(repo: Repo, oid: str) -> bool:
 
 def _join_state(state: State, remote: Remote, theirs: str, options: SyncOptions, result: SyncResult) -> None:
     """Fast-forward to their state or merge it with ours, in one transaction."""
+    from gitnexus.sync.merge_table import describe_changed_files, merger_table
+
     resigned: list[Approvers] = []
     _unshallow_state(state, remote, theirs)
 
@@ -329,6 +330,8 @@ def _push_missing_refs(state: State, plan: RefExchange, options: SyncOptions, re
 
 
 def _describe_own_changes(repo: Repo, there: str | None, mine: str) -> list[str]:
+    from gitnexus.sync.merge_table import describe_changed_files
+
     shared = merge_bases(repo, there, mine) if there is not None and _is_commit(repo, there) else []
     return describe_changed_files(list(changed_files_between(repo, shared[0] if shared else None, mine)))
 

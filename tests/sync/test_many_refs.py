@@ -10,6 +10,7 @@ import pytest
 from gitnexus.git import exchange
 from gitnexus.git.discovery import discover
 from gitnexus.git.exchange import RefUpdate, push_ref_updates
+from gitnexus.sync import stopped_runs
 from tests.conftest import Nexus, run_git
 from tests.sync.two import Clone
 
@@ -56,8 +57,27 @@ def test_an_idle_sync_asks_the_remote_once_and_starts_no_child_for_a_run(ada: Cl
     many = started(calls, ada)
 
     assert many == few
-    assert [verb for verb in many if verb != "for-each-ref"] == ["ls-remote"]
-    assert len(many) <= 5
+    assert sorted(many) == ["for-each-ref", "ls-remote"]
+
+
+def test_an_idle_sync_opens_no_log_of_a_run_that_ended_and_is_published(
+    ada: Clone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nexus = Nexus(ada.place)
+    run = json.loads(nexus("run", "--json", "--", "true").stdout)["run"]["id"]
+    ada.sync()
+    ada.sync()
+    opened: list[str] = []
+    last_events = stopped_runs._last_events
+    monkeypatch.setattr(stopped_runs, "_last_events", lambda folder: opened.append(folder.name) or last_events(folder))
+
+    ada.sync()
+    assert opened == []
+    log = ada.place / ".git" / "nexus" / "runs" / run / "events.jsonl"
+    log.write_bytes(log.read_bytes())
+    ada.sync()
+
+    assert opened == [run]
 
 
 @pytest.mark.slow
