@@ -11,7 +11,7 @@ from gitnexus.runs.store import update_run
 def refresh_run_record(run: OpenRun) -> RunView:
     """Update the record of a run from its log; return its view. Raises: NexusError."""
     view = run.view()
-    head = tip_of_ref(run.repo, run.branch) or ""
+    head = _last_commit(run, view)
     over = view.status in ENDED
 
     def change(before: Run) -> Run:
@@ -30,7 +30,7 @@ def reset_run_record(run: OpenRun) -> None:
     Raises: NexusError.
     """
     view = run.view()
-    head = tip_of_ref(run.repo, run.branch) or ""
+    head = _last_commit(run, view)
 
     def change(before: Run) -> Run:
         ended = (before.ended or format_timestamp(utc_now())) if view.status in ENDED else ""
@@ -38,3 +38,8 @@ def reset_run_record(run: OpenRun) -> None:
         return before.changed(status=view.status, head=head_now, ended=ended, landed=view.landed or before.landed)
 
     run.record = update_run(run.state, run.record.id, change, f"runs: {run.record.id} is {view.status}")
+
+
+def _last_commit(run: OpenRun, view: RunView) -> str:
+    """Return the tip of the run's branch; where that was put away, the last commit that its log tells of."""
+    return tip_of_ref(run.repo, run.branch) or (view.commits[-1] if view.commits else "")

@@ -144,3 +144,79 @@ def test_a_run_that_was_put_away_and_then_landed_elsewhere_has_landed_in_both(ad
         assert (row["status"], row["claimed"]) == ("landed", False)
         Nexus(clone.place).ok("replay", run, "--verify")
     assert ada.tree == bob.tree
+
+
+def _put_away_here_and_landed_elsewhere(ada: Clone, bob: Clone, way: str) -> str:
+    """Let one put a run away and another land it; return the run."""
+    run = completed(ada)
+    ada.sync()
+    bob.sync()
+    Nexus(ada.place).ok("clean", run)
+    ada.sync()
+    Nexus(bob.place).ok("land", run, way)
+    run_git(bob.place, "push", "-q", "origin", "main")
+    bob.sync()
+    ada.sync()
+    return run
+
+
+@pytest.mark.parametrize("command", ["land", "pr"])
+def test_a_run_that_was_put_away_here_and_landed_elsewhere_tells_what_became_of_it(
+    ada: Clone, bob: Clone, command: str
+) -> None:
+    run = _put_away_here_and_landed_elsewhere(ada, bob, "--merge")
+    landed = run_git(bob.place, "rev-parse", "main").strip()
+    nexus = Nexus(ada.place)
+
+    refused = nexus(command, run)
+
+    assert refused.returncode == 4
+    words = f"the branch nexus/{run} is gone: {run} has landed on main as {landed[:12]}, which is not here yet"
+    assert (words in refused.stderr, "git pull brings it" in refused.stderr) == (True, True), refused.stderr
+    run_git(ada.place, "pull", "-q", "origin", "main")
+    if command == "land":
+        assert f"{run} was on main already" in nexus.ok("land", run)
+    else:
+        assert f"git branch --all --contains {landed[:12]}" in nexus("pr", run).stderr
+    assert "made.txt" in nexus.ok("diff", run)
+
+
+@pytest.mark.parametrize("way", ["--merge", "--squash"])
+def test_a_rescue_ref_goes_once_its_work_is_on_main(ada: Clone, bob: Clone, way: str) -> None:
+    run = _put_away_here_and_landed_elsewhere(ada, bob, way)
+    nexus, rescue = Nexus(ada.place), f"refs/nexus/rescue/{run}"
+    nexus.ok("clean")
+    assert rescue in refs(ada.place)
+    run_git(ada.place, "pull", "-q", "origin", "main")
+
+    assert f"{rescue}  would be deleted" in nexus.ok("clean", "--dry-run")
+    assert rescue in refs(ada.place)
+    assert f"{rescue}  deleted: " in nexus.ok("clean")
+    assert rescue not in refs(ada.place)
+
+
+def test_a_rescue_ref_stays_as_long_as_it_holds_what_is_on_no_branch(ada: Clone) -> None:
+    nexus = Nexus(ada.place)
+    run = completed(ada)
+    worktree = next(
+        line.split()[1]
+        for line in run_git(ada.place, "worktree", "list", "--porcelain").splitlines()
+        if line.startswith("worktree ") and run in line
+    )
+    Path(worktree, "uncommitted.txt").write_text("by hand")
+    nexus.ok("land", run)
+    nexus.ok("clean", run)
+
+    assert nexus.ok("clean") == "Nothing to clean.\n"
+    assert f"refs/nexus/rescue/{run}" in refs(ada.place)
+
+
+def test_a_run_that_was_put_away_and_did_not_land_names_what_keeps_its_work(ada: Clone) -> None:
+    nexus = Nexus(ada.place)
+    run = completed(ada)
+    nexus.ok("clean", run)
+
+    refused = nexus("pr", run)
+
+    assert f"the branch nexus/{run} is gone: the run is completed, and was put away here" in refused.stderr
+    assert f"git branch rescued-{run} refs/nexus/rescue/{run}" in refused.stderr

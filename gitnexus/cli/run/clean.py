@@ -24,12 +24,14 @@ def clean_up_runs(nexus: "Nexus", run: str | None, dry_run: bool, force: bool) -
 
     Without RUN: all runs that are landed, merged otherwise, failed or cancelled. With RUN also a completed one, or one
     that stopped because its driver was killed. Work that exists nowhere else, including uncommitted files, is first
-    stored under refs/nexus/rescue/RUN. The folder is moved to the trash and deleted a week later.
+    stored under refs/nexus/rescue/RUN. The folder is moved to the trash and deleted a week later. Without RUN such
+    refs are deleted once their work is on the branch that is checked out, or on main.
     """
     done = clean_runs(nexus.state, run, dry_run=dry_run, force=force)
     print_answer(
         {"dryRun": done.dry_run, "runs": [one.plain() for one in done.runs],
-         "deleted": [{"run": row.run, "place": row.place} for row in done.deleted]},
+         "deleted": [{"run": row.run, "place": row.place} for row in done.deleted],
+         **({"released": [row._asdict() for row in done.released]} if done.released else {})},
         _format_clean_up(done),
         nexus.described,
     )  # fmt: skip
@@ -40,6 +42,8 @@ def _format_clean_up(done: "CleanUp") -> str:
     if done.deleted:
         verb = "Would delete" if done.dry_run else "Deleted"
         lines.append(f"{verb} {count_of(len(done.deleted), 'folder')} from the trash, a week old.")
+    verb = "would be deleted" if done.dry_run else "deleted"
+    lines += [f"{row.ref}  {verb}: {one_line(row.where)}" for row in done.released]
     return "\n".join(lines) if lines else "Nothing to clean."
 
 

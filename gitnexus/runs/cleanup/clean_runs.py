@@ -2,14 +2,15 @@
 
 import contextlib
 import functools
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
 from gitnexus.base.clock import utc_now
 from gitnexus.base.errors import Busy, Failed, Invalid, NexusError, NotFound
 from gitnexus.base.files import remove_tree
+from gitnexus.git.branches import list_refs
 from gitnexus.git.private import PrivateGit, private_git
 from gitnexus.git.revisions import head_branch_ref, resolve_commit
 from gitnexus.runs import store
@@ -23,6 +24,8 @@ from gitnexus.runs.cleanup.clean import (
     worktrees_of_run,
 )
 from gitnexus.runs.cleanup.merged_check import Target, run_tips_merged_into
+from gitnexus.runs.cleanup.release_rescued import ReleasedRef, release_rescued
+from gitnexus.runs.cleanup.rescue_ref import RESCUE
 from gitnexus.runs.cleanup.trash import Trash, TrashEntry
 from gitnexus.runs.drive import cancel_run
 from gitnexus.runs.finish_interrupted import finish_begun
@@ -40,11 +43,12 @@ _ASIDE = "left-*"
 
 @dataclass(frozen=True, slots=True)
 class CleanUp:
-    """The result for each run, and the deleted trash entries."""
+    """The result for each run, the deleted trash entries, and the rescue refs that are not needed any more."""
 
     runs: list[Cleaned]
     deleted: list[TrashEntry]
     dry_run: bool
+    released: list[ReleasedRef] = field(default_factory=list)
 
 
 def clean_runs(state: State, word: str | None, *, dry_run: bool = False, force: bool = False) -> CleanUp:
@@ -80,7 +84,18 @@ def clean_runs(state: State, word: str | None, *, dry_run: bool = False, force: 
         )
     trash = Trash(state.repo.common_dir)
     due = trash.list_expired(moment)
-    return CleanUp(found, due if dry_run else [row for row in due if trash.delete(row)], dry_run)
+    released = _release_rescued(state, named=word is not None, dry_run=dry_run)
+    return CleanUp(found, due if dry_run else [row for row in due if trash.delete(row)], dry_run, released)
+
+
+def _release_rescued(state: State, *, named: bool, dry_run: bool) -> list[ReleasedRef]:
+    """Delete the rescue refs whose work is on a branch of the user's; of a clean-up of one run, none."""
+    if named or not list_refs(state.repo, RESCUE):
+        return []
+    runs = {run.id: run for run in store.read_all_runs(state.required())}
+    with private_git(state.repo) as git:
+        targets = _resolved_targets(state, git, (head_branch_ref(state.repo), *_USUAL))
+        return release_rescued(state.repo, git, runs, targets, look_only=dry_run)
 
 
 def _clean_one_run(
@@ -159,8 +174,13 @@ def _merged_tips(state: State) -> dict[str, str]:
 
 def _likely_targets(state: State, git: PrivateGit, run: Run) -> list[Target]:
     """Return the branches that most likely contain a run's work."""
+    return _resolved_targets(state, git, (run.onto, head_branch_ref(state.repo), *_USUAL))
+
+
+def _resolved_targets(state: State, git: PrivateGit, names: Iterable[str | None]) -> list[Target]:
+    """Return the branches that exist, but those of runs."""
     found = []
-    for name in dict.fromkeys((run.onto, head_branch_ref(state.repo), *_USUAL)):
+    for name in dict.fromkeys(names):
         if name and not name.startswith(BRANCHES):
             try:
                 found.append(Target(name, resolve_commit(state.repo, git, name)))

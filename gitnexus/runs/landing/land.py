@@ -10,7 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from gitnexus.base.clock import format_timestamp, utc_now
-from gitnexus.base.errors import ApprovalNeeded, Conflict, Failed, NexusError, NotFound, VerificationFailed
+from gitnexus.base.errors import ApprovalNeeded, Conflict, Failed, NexusError, VerificationFailed
 from gitnexus.events.kinds import LONGEST_NAME, shorten_text
 from gitnexus.gateway.assemble import AskPerson
 from gitnexus.git import Repo, user_git
@@ -34,6 +34,7 @@ from gitnexus.runs import store
 from gitnexus.runs.archive import LOGS
 from gitnexus.runs.claimed_decisions import run_as_known
 from gitnexus.runs.contradictions import refuse_contradicted
+from gitnexus.runs.gone_branch import gone_branch_error
 from gitnexus.runs.ids import run_branch_ref as run_branch
 from gitnexus.runs.import_log import import_log_if_missing
 from gitnexus.runs.landing.checks import Check, configured_checks, logged_check, refuse_ruled_check
@@ -165,10 +166,7 @@ def _require_landing_checkout(repo: Repo) -> tuple[Path, str]:
 def _result_without_branch(context: _LandingContext, run: Run, head: str, way: Way) -> LandingResult:
     if run.status == "landed" and run.landed and is_ancestor(context.git, run.landed, head):
         return LandingResult(run, run.landed, context.branch, way, True)
-    raise NotFound(
-        f"the branch {run.branch} is gone" + (f", and so is its commit {run.head[:12]}" if run.head else ""),
-        hint="git nexus sync brings it if the server or another clone still has it" if run.head else None,
-    )
+    raise gone_branch_error(context.state, run)
 
 
 def _put_away(git: PrivateGit, run: Run) -> str | None:

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 
-from gitnexus.base.errors import Failed, NotFound
+from gitnexus.base.errors import Failed
 from gitnexus.base.text import one_line
 from gitnexus.git import GitFailed, config, remotes, user_git
 from gitnexus.git.child import git_error_line
@@ -16,6 +16,7 @@ from gitnexus.policy.signed import SignedFiles
 from gitnexus.runs import store
 from gitnexus.runs.claimed_decisions import run_as_known
 from gitnexus.runs.contradictions import refuse_contradicted
+from gitnexus.runs.gone_branch import gone_branch_error
 from gitnexus.runs.ids import run_branch_ref
 from gitnexus.runs.landing.plan_landing import refuse_unapproved_branch, refuse_unfinished_run
 from gitnexus.runs.landing.pull_request_text import PullRequest, PullRequestFacts, render_pull_request
@@ -53,7 +54,7 @@ def draft_pull_request(state: State, word: str) -> PullRequestDraft:
     approvers = SignedFiles(snapshot, state.repo.common_dir).approvers_with_consent()
     tip = state.objects.tip(run_branch_ref(run.id))
     if tip is None:
-        raise NotFound(f"the branch {run.branch} is gone", hint="it was cleaned up; what landed needs no pull request")
+        raise gone_branch_error(state, run)
     refuse_contradicted(OpenRun(state, run))
     refuse_unfinished_run(run_as_known(OpenRun(state, run)), tip)
     with private_git(state.repo) as git:
