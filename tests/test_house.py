@@ -67,8 +67,8 @@ HEAVY_LIBRARIES = frozenset(
     """
     base/canonical.py base/globs.py catalog/yamltext.py conformance/mcpserver.py docgraph/frontmatter.py
     docgraph/parse.py gateway/tools/read.py git/walk.py harness/changed_files.py policy/machine.py
-    policy/patterns.py prompts/viabaml.py prompts/viapydantic.py redaction/known.py redaction/rule.py
-    redaction/words.py tui/colouring.py workflow/embedded/outline.py
+    policy/patterns.py prompts/library_chat.py prompts/viabaml.py prompts/viapydantic.py redaction/known.py
+    redaction/rule.py redaction/words.py tui/colouring.py workflow/embedded/outline.py
     """.split()
 )
 # Loaded by hooks, which a program waits for at each call: an import that the usual call does not need is put off.

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from gitnexus.base.errors import Invalid, NotFound
 from gitnexus.prompts.connection import ModelConnection
-from gitnexus.prompts.settings import ROLES, SECTION, ModelEndpoint, PromptSettings, check_endpoint
+from gitnexus.prompts.library_chat import missing_library, require_library
+from gitnexus.prompts.settings import ROLES, SECTION, Interface, ModelEndpoint, PromptSettings, check_endpoint
 
 NAME = re.compile(r"[a-z][a-z0-9._-]{0,39}")
 MODEL = "model"
@@ -15,22 +16,60 @@ _QUESTION = "Answer with the one word: ready"
 
 
 class Provider(NamedTuple):
-    """The address of a provider's models, and the usual variable for its key."""
+    """The address of a provider's chat completions, the usual variable for its key, and its own interface, if any."""
 
     url: str
     key_env: str = ""
     example: str = ""
+    interface: Interface = "openai"
+    own_url: str = ""
 
 
-# All of these speak chat completions; what each address is, is in the documents of its owner.
+# All of these also speak chat completions; what each address is, is in the documents of its owner.
 PROVIDERS: dict[str, Provider] = {
-    "ollama": Provider("http://127.0.0.1:11434/v1", "", "qwen3:8b"),
+    "ollama": Provider("http://127.0.0.1:11434/v1", "", "qwen3:8b", "ollama", "http://127.0.0.1:11434"),
     "llama.cpp": Provider("http://127.0.0.1:8080/v1", "", "default"),
     "openai": Provider("https://api.openai.com/v1", "OPENAI_API_KEY", "gpt-5-mini"),
-    "anthropic": Provider("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", "claude-sonnet-4-5"),
-    "gemini": Provider("https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY", "gemini-2.5-flash"),
+    "anthropic": Provider(
+        "https://api.anthropic.com/v1",
+        "ANTHROPIC_API_KEY",
+        "claude-sonnet-4-5",
+        "anthropic",
+        "https://api.anthropic.com",
+    ),
+    "gemini": Provider(
+        "https://generativelanguage.googleapis.com/v1beta/openai",
+        "GEMINI_API_KEY",
+        "gemini-2.5-flash",
+        "gemini",
+        "https://generativelanguage.googleapis.com",
+    ),
     "other": Provider(""),
 }
+
+
+class SpokenInterface(NamedTuple):
+    """The interface for a model, its usual address, and the library that is missing for a better one."""
+
+    interface: Interface
+    url: str
+    missing: str = ""
+
+
+def choose_interface(provider: Provider, url: str, wanted: Interface | None) -> SpokenInterface:
+    """Return what is spoken with a provider: what is wanted, else its own interface if that is possible here.
+
+    An address that ends in `/v1` or `/openai` is one of chat completions. Raises: Failed, if a library is missing.
+    """
+    own = provider.own_url if wanted is None or wanted == provider.interface else ""
+    if wanted is not None:
+        require_library(wanted)
+        return SpokenInterface(wanted, own if wanted != "openai" else provider.url)
+    if provider.interface == "openai" or url.rstrip("/").endswith(("/v1", "/openai")):
+        return SpokenInterface("openai", provider.url)
+    if missing := missing_library(provider.interface):
+        return SpokenInterface("openai", provider.url, missing)
+    return SpokenInterface(provider.interface, own)
 
 
 class CallResult(NamedTuple):

@@ -1,12 +1,12 @@
 """Speaks chat completions as OpenAI defines them, which most servers do: streamed, with tools, without a library."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gitnexus.base.canonical import json_document, parse_json
 from gitnexus.base.errors import Failed, Invalid
 from gitnexus.base.text import one_line
-from gitnexus.prompts.chat import LARGEST, ChatQuestion, ChatReply, Hear, ModelToolCall
+from gitnexus.prompts.chat import LARGEST, ChatQuestion, ChatReply, Hear, ModelToolCall, ToolOffer
 from gitnexus.prompts.http import ModelRequest, RefusedRequest, RetryLater, bearer_header, stream_answer
 from gitnexus.prompts.settings import ModelEndpoint
 
@@ -36,14 +36,10 @@ class OpenAiChat:
         body: dict[str, Any] = {"model": self._endpoint.model, "messages": _messages(question), "stream": stream}
         if stream:
             body["stream_options"] = {"include_usage": True}
+        if self._endpoint.max_tokens:
+            body["max_tokens"] = self._endpoint.max_tokens
         if question.tools:
-            body["tools"] = [
-                {
-                    "type": "function",
-                    "function": {"name": one.name, "description": one.about, "parameters": dict(one.schema)},
-                }
-                for one in question.tools
-            ]
+            body["tools"] = function_tools(question.tools)
             body |= {} if question.may_call else {"tool_choice": "none"}
         request = ModelRequest(
             f"{self._endpoint.url.rstrip('/')}/chat/completions",
@@ -60,6 +56,14 @@ class OpenAiChat:
         if hear is not None and not reader.is_streamed:
             hear(reply.text)
         return reply
+
+
+def function_tools(tools: Sequence[ToolOffer]) -> list[dict[str, Any]]:
+    """Return the tools as most servers want them."""
+    return [
+        {"type": "function", "function": {"name": one.name, "description": one.about, "parameters": dict(one.schema)}}
+        for one in tools
+    ]
 
 
 def split_lines(pieces: Iterator[bytes]) -> Iterator[bytes]:
@@ -105,7 +109,7 @@ class _StreamedChat:
             if name == b"data" and data == b"[DONE]":
                 self._done = True
             elif name == b"data" and data:
-                self._take_chunk(_parse_object(data))
+                self._take_chunk(parse_object(data))
         elif line.strip():
             self._whole.append(line)
 
@@ -114,7 +118,7 @@ class _StreamedChat:
             message = error.get("message") if isinstance(error, dict) else error
             raise RetryLater(f"the model's server broke off: {one_line(str(message), 200)}")
         self._usage = chunk.get("usage") or self._usage
-        for choice in _list_of(chunk, "choices")[:1]:
+        for choice in list_of(chunk, "choices")[:1]:
             delta = choice.get("delta")
             self._take_delta(delta if isinstance(delta, dict) else {})
             self._ended = str(choice.get("finish_reason") or self._ended)
@@ -126,7 +130,7 @@ class _StreamedChat:
                 self._hear(text)
         if isinstance(refusal := delta.get("refusal"), str):
             self._refusal.append(refusal)
-        for at, part in enumerate(_list_of(delta, "tool_calls")):
+        for at, part in enumerate(list_of(delta, "tool_calls")):
             index = part.get("index")
             key = index if type(index) is int else at
             if key not in self._calls and len(self._calls) >= _MOST_CALLS:
@@ -136,7 +140,7 @@ class _StreamedChat:
     def reply(self) -> ChatReply:
         """Return the whole answer. Raises: RetryLater, Failed."""
         if not self.is_streamed:
-            return _reply_of_value(_parse_object(b"\n".join(self._whole)))
+            return _reply_of_value(parse_object(b"\n".join(self._whole)))
         if not self._ended and not self._done:
             raise RetryLater("the answer broke off before its end")
         message: dict[str, Any] = {"role": "assistant", "content": "".join(self._text)}
@@ -162,7 +166,7 @@ def _merge_call(call: dict[str, Any], part: Mapping[str, Any]) -> None:
 
 
 def _reply_of_value(value: Mapping[str, Any]) -> ChatReply:
-    choices = _list_of(value, "choices")
+    choices = list_of(value, "choices")
     message = choices[0].get("message") if choices else None
     if not isinstance(message, dict):
         raise RetryLater(_NO_CHAT)
@@ -172,7 +176,7 @@ def _reply_of_value(value: Mapping[str, Any]) -> ChatReply:
 def _reply_of_message(message: dict[str, Any], ended: str, usage: Any) -> ChatReply:
     if refusal := message.get("refusal"):
         raise Failed(f"the model refuses: {one_line(str(refusal), 200)}")
-    calls = tuple(_call_of(one, at) for at, one in enumerate(_list_of(message, "tool_calls")))
+    calls = tuple(_call_of(one, at) for at, one in enumerate(list_of(message, "tool_calls")))
     text = message.get("content")
     counts = usage if isinstance(usage, dict) else None
     return ChatReply(
@@ -209,7 +213,8 @@ def parse_arguments(given: Any) -> Mapping[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _parse_object(raw: bytes) -> dict[str, Any]:
+def parse_object(raw: bytes) -> dict[str, Any]:
+    """Return the object that a server sent. Raises: RetryLater."""
     try:
         value = parse_json(raw)
     except Invalid as exc:
@@ -219,7 +224,8 @@ def _parse_object(raw: bytes) -> dict[str, Any]:
     return value
 
 
-def _list_of(value: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+def list_of(value: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    """Return the objects in a field that should be a list of them."""
     found = value.get(name)
     return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 

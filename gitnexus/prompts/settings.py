@@ -18,7 +18,7 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{0,99}")
 Via = Literal["baml", "pydantic-ai"]
 # What a server speaks: chat completions as OpenAI defines them, or the interface of its own.
-Interface = Literal["openai"]
+Interface = Literal["openai", "ollama", "anthropic", "gemini"]
 
 
 ROLES = ("researcher", "planner", "executor")
@@ -34,7 +34,8 @@ ROLE_OF_FUNCTION = {
 class ModelEndpoint(Document):
     """A model server, up to `/v1`, and what it speaks; prices are USD for a million tokens.
 
-    `tools` is False for a model that cannot call tools: it is offered none.
+    `tools` is False for a model that cannot call tools: it is offered none. `max_tokens` limits an answer, and
+    `context_tokens` is the size of what Ollama lets a model read; 0 is what each client thinks right.
 
     The key is in the variable `key_env`, in the output of `key_command`, or in the system's keyring under the account
     `keyring`.
@@ -48,6 +49,8 @@ class ModelEndpoint(Document):
     keyring: str = ""
     interface: Interface = "openai"
     tools: bool = True
+    max_tokens: int = 0
+    context_tokens: int = 0
     seconds: int = 120
     usd_per_million_in: float | None = None
     usd_per_million_out: float | None = None
@@ -138,6 +141,8 @@ def check_endpoint(one: ModelEndpoint, where: str) -> None:
     if not 0 < len(one.model) <= 200 or not one.model.isprintable():
         raise Invalid(f"{where}: model should name a model")
     _check_key_source(one, where)
+    if not 0 <= one.max_tokens <= 10**6 or not 0 <= one.context_tokens <= 10**7:
+        raise Invalid(f"{where}: maxTokens should be 0 to 1,000,000, contextTokens 0 to 10,000,000")
     if not 1 <= one.seconds <= 3600:
         raise Invalid(f"{where}: seconds should be 1 to 3600")
     if any(price is not None and not 0 <= price <= 1e6 for price in (one.usd_per_million_in, one.usd_per_million_out)):

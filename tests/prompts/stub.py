@@ -7,6 +7,8 @@ from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.prompts.interfaces import FORMS
+
 
 class Stub:
     """What the server answers, in turn (the last one for ever), and what it was asked."""
@@ -17,6 +19,7 @@ class Stub:
         self.paths: list[str] = []
         self.headers: list[dict[str, str]] = []
         self.over = threading.Event()
+        self.speaks = "openai"
         self.url = ""
 
     @property
@@ -26,9 +29,13 @@ class Stub:
 
 
 @contextmanager
-def served(*manners: Any) -> Iterator[Stub]:
-    """Serve until the block ends. A manner is a value to answer with, text: and a text, or a word from below."""
+def served(*manners: Any, speaks: str = "openai") -> Iterator[Stub]:
+    """Serve until the block ends. A manner is a value to answer with, text: and a text, or a word from below.
+
+    `speaks` is the interface, one of `tests.prompts.interfaces`.
+    """
     stub = Stub(manners)
+    stub.speaks = speaks
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -38,14 +45,14 @@ def served(*manners: Any) -> Iterator[Stub]:
             stub.paths.append(self.path)
             stub.headers.append({name.lower(): value for name, value in self.headers.items()})
             with suppress(OSError):  # whoever asked went away, as it should
-                _answer(self, stub, manner, stub.asked[-1].get("stream") is True)
+                _answer(self, stub, manner, speaks != "openai" or stub.asked[-1].get("stream") is True)
 
         def log_message(self, *_args: Any) -> None:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    stub.url = f"http://127.0.0.1:{server.server_port}/v1"
+    stub.url = f"http://127.0.0.1:{server.server_port}{'/v1' if speaks == 'openai' else ''}"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
@@ -78,27 +85,6 @@ def _message_of(manner: dict[str, Any]) -> bytes:
     return chat(manner["text"], "tool_calls", tool_calls=calls)
 
 
-def streamed(body: bytes, size: int = 7) -> bytes:
-    """Return an answer as servers stream it, in pieces of some characters."""
-    whole = json.loads(body)
-    choice = whole["choices"][0]
-    message = choice["message"]
-    text = message.get("content") or ""
-    deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
-    deltas += [{"content": text[at : at + size]} for at in range(0, len(text), size)]
-    deltas += [{key: value} for key, value in message.items() if key == "refusal"]
-    for index, call in enumerate(message.get("tool_calls", ())):
-        given = call["function"]["arguments"]
-        first = {"id": call["id"], "type": "function", "function": {"name": call["function"]["name"], "arguments": ""}}
-        deltas.append({"tool_calls": [{"index": index, **first}]})
-        deltas += [{"tool_calls": [{"index": index, "function": {"arguments": given[at : at + size]}}]}
-                   for at in range(0, len(given), size)]  # fmt: skip
-    rows: list[dict[str, Any]] = [{"choices": [{"index": 0, "delta": one, "finish_reason": None}]} for one in deltas]
-    rows.append({"choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]})
-    rows.append({"choices": [], "usage": whole["usage"]})
-    return b": ping\n\n" + b"".join(b"data: %s\n\n" % json.dumps(row).encode() for row in rows) + b"data: [DONE]\n\n"
-
-
 def _bodies() -> dict[str, bytes]:
     return {
         "stream": b'data: {"choices":[{"delta":{"content":"{"}}]}\n\ndata: {"cho',
@@ -113,7 +99,7 @@ def _bodies() -> dict[str, bytes]:
 
 
 def _answer(handler: BaseHTTPRequestHandler, stub: Stub, manner: Any, is_stream: bool) -> None:
-    form = streamed if is_stream else bytes
+    form = FORMS[stub.speaks] if is_stream else bytes
     if isinstance(manner, dict) and "calling" in manner:
         return _send(handler, 200, form(_message_of(manner)))
     if not isinstance(manner, str):
@@ -133,10 +119,15 @@ def _half(handler: BaseHTTPRequestHandler, _stub: Stub, _rest: str) -> None:
     _send(handler, 200, body[: len(body) // 2], length=len(body))
 
 
-def _cut(handler: BaseHTTPRequestHandler, _stub: Stub, rest: str) -> None:
+def _cut(handler: BaseHTTPRequestHandler, stub: Stub, rest: str) -> None:
     """Send a stream that ends in the middle."""
-    body = streamed(chat(rest))
+    body = FORMS[stub.speaks](chat(rest))
     _send(handler, 200, body[: len(body) // 2])
+
+
+def _flood(handler: BaseHTTPRequestHandler, stub: Stub, rest: str) -> None:
+    """Send megabytes of text."""
+    _send(handler, 200, FORMS[stub.speaks](chat("x" * (int(rest) * 2**20)), 2**16))
 
 
 def _garbage(handler: BaseHTTPRequestHandler, _stub: Stub, _rest: str) -> None:
@@ -174,6 +165,7 @@ _BROKEN: dict[str, Callable[[BaseHTTPRequestHandler, Stub, str], None]] = {
     "silent": lambda _, stub, __: _keep_silent(stub),
     "half": _half,
     "cut": _cut,
+    "flood": _flood,
     "garbage": _garbage,
     "drip": lambda to, stub, _: _drip(to, stub),
 }

@@ -1,10 +1,13 @@
 """`git nexus model`: set up, listed, tested, used and removed; keys are found where they are and written nowhere."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from gitnexus import __version__
 from gitnexus.base.errors import Invalid
 from gitnexus.base.spelling import closest_word
 from gitnexus.prompts.settings import parse_prompt_settings
@@ -179,3 +182,55 @@ def test_a_misspelt_section_is_an_error_of_whatever_reads_settings(project: Path
 )
 def test_a_word_is_near_by_few_letters(word: str, meant: str) -> None:
     assert closest_word(word, ("retries", "sync", "keyEnv")) == meant
+
+
+@pytest.mark.parametrize(
+    ("provider", "interface", "url"),
+    [
+        ("ollama", "ollama", "http://127.0.0.1:11434"),
+        ("llama.cpp", "openai", "http://127.0.0.1:8080/v1"),
+        ("openai", "openai", "https://api.openai.com/v1"),
+        ("anthropic", "anthropic", "https://api.anthropic.com"),
+        ("gemini", "gemini", "https://generativelanguage.googleapis.com"),
+    ],
+)
+def test_each_provider_is_spoken_with_in_its_own_way(
+    project: Path, nexus: Nexus, provider: str, interface: str, url: str
+) -> None:
+    nexus.ok("model", "add", "--provider", provider, "--model", "m", "--no-test")
+
+    listed = json.loads(nexus.ok("model", "list", "--json"))["models"]
+    assert [(one["interface"], one["url"]) for one in listed] == [(interface, url)]
+
+
+@pytest.mark.parametrize("interface", ["anthropic", "gemini", "ollama"])
+def test_a_model_is_called_by_its_own_interface(project: Path, nexus: Nexus, interface: str) -> None:
+    with served("text:ready", speaks=interface) as stub:
+        added = nexus.ok("model", "add", "m", "--provider", interface, "--url", stub.url, "--model", "m",
+                         "--key-command", "echo the-key")  # fmt: skip
+
+    assert added.startswith("m answered “ready”: 100 tokens in, 20 out")
+    assert "the-key" in json.dumps(stub.headers)
+
+
+def test_without_its_library_a_provider_is_spoken_with_by_chat_completions_and_the_extra_is_named(
+    project: Path, nexus: Nexus
+) -> None:
+    def add(*options: str) -> "subprocess.CompletedProcess[str]":
+        given = ["git-nexus", "model", "add", "--provider", "anthropic", "--model", "m", "--no-test", *options]
+        hidden = f"import importlib.util as u, sys; find = u.find_spec; sys.argv = {given}; u.find_spec = "
+        hidden += "lambda name, *more: None if name == 'anthropic' else find(name, *more); import gitnexus.main as m; "
+        run = [sys.executable, "-c", f"{hidden}raise SystemExit(m.main())"]
+        return subprocess.run(run, cwd=project, capture_output=True, text=True, check=False)
+
+    added, wanted = add(), add("--interface", "anthropic")
+    listed = json.loads(nexus.ok("model", "list", "--json"))["models"]
+
+    assert added.returncode == 0
+    install = f"pip install 'git-nexus[models]=={__version__}'"
+    assert "anthropic is not installed, so chat completions are spoken with anthropic" in added.stderr
+    assert install in added.stderr
+    assert [(one["interface"], one["url"]) for one in listed] == [("openai", "https://api.anthropic.com/v1")]
+    assert wanted.returncode == 1
+    assert "anthropic is not installed, which speaks with anthropic" in wanted.stderr
+    assert "git-nexus[models]" in wanted.stderr

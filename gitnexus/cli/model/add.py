@@ -1,14 +1,15 @@
 """`git nexus model add`: set up a model, and make one small call."""
 
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
 from gitnexus.base.errors import Invalid
 from gitnexus.cli.model.output import call_as_json, format_call, format_key_source
-from gitnexus.prompts.models import PROVIDERS, add_model, call_model, free_roles, use_model
-from gitnexus.prompts.settings import ROLES, ModelEndpoint, check_endpoint
+from gitnexus.prompts.library_chat import install_command
+from gitnexus.prompts.models import PROVIDERS, add_model, call_model, choose_interface, free_roles, use_model
+from gitnexus.prompts.settings import ROLES, Interface, ModelEndpoint, check_endpoint
 from gitnexus.state.settings import write_user_settings
 from gitnexus.ui.approval_prompt import ask_line, is_person_at_terminal
 from gitnexus.ui.commands import NexusCommand
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
 @click.argument("name", required=False, default="")
 @click.option("--provider", type=click.Choice(list(PROVIDERS)), help="Who serves it; other is any compatible server.")
 @click.option("--url", default="", metavar="URL", help="Where it is served, up to /v1; by default the provider's own.")
+@click.option(
+    "--interface",
+    type=click.Choice(get_args(Interface)),
+    help="What it speaks; by default the provider's own interface if its library is installed, else chat completions.",
+)
 @click.option("--model", "model", default="", metavar="MODEL", help="The model, as that server calls it.")
 @click.option("--key-env", default="", metavar="VARIABLE", help="The key is in this variable of the environment.")
 @click.option("--key-command", default="", metavar="COMMAND", help="The key is what this command prints.")
@@ -62,17 +68,28 @@ def _endpoint_from(asked: dict[str, Any]) -> ModelEndpoint:
     if provider not in PROVIDERS:
         raise Invalid(f"there is no provider {provider[:40]!r}", hint=f"there are: {', '.join(PROVIDERS)}")
     known = PROVIDERS[provider]
-    url = asked["url"] or (known.url and not is_person_at_terminal() and known.url) or ""
-    url = url or _ask(f"Address? [{known.url}]", known.url, "--url")
+    spoken = choose_interface(known, asked["url"], asked["interface"])
+    if spoken.missing:
+        better = f"{install_command()} installs it, and adding the model again uses {known.interface}'s own interface"
+        print_note(f"{spoken.missing} is not installed, so chat completions are spoken with {provider}; {better}")
+    url = asked["url"] or (spoken.url and not is_person_at_terminal() and spoken.url) or ""
+    url = url or _ask(f"Address? [{spoken.url}]", spoken.url, "--url")
     model = asked["model"] or _ask(f"Model? [{known.example}]", "", "--model") or known.example
     ways = [asked[name] for name in ("key_env", "key_command", "keyring") if asked[name]]
     key_env = asked["key_env"] or ("" if ways else known.key_env)
     if not ways and known.key_env and is_person_at_terminal():
         key_env = _ask(f"Variable with the key? [{known.key_env}]", known.key_env, "--key-env")
     endpoint = ModelEndpoint(
-        provider=provider, url=url, model=model, key_env=key_env, key_command=_words(asked["key_command"]),
-        keyring=asked["keyring"], usd_per_million_in=asked["usd_in"], usd_per_million_out=asked["usd_out"],
-    )  # fmt: skip
+        provider=provider,
+        interface=spoken.interface,
+        url=url,
+        model=model,
+        key_env=key_env,
+        key_command=_words(asked["key_command"]),
+        keyring=asked["keyring"],
+        usd_per_million_in=asked["usd_in"],
+        usd_per_million_out=asked["usd_out"],
+    )
     check_endpoint(endpoint, "the model")
     return endpoint
 

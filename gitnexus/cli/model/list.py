@@ -28,6 +28,7 @@ def list_models(nexus: "Nexus") -> None:
         {
             "name": name,
             "provider": one.provider,
+            "interface": one.interface,
             "url": one.url,
             "model": one.model,
             "roles": roles_using(settings, name),

@@ -6,6 +6,7 @@ from gitnexus.adapters.installed import find_program
 from gitnexus.adapters.table import ADAPTERS
 from gitnexus.base.errors import Failed
 from gitnexus.base.text import one_line
+from gitnexus.prompts.clients import chat_client
 from gitnexus.prompts.in_project import read_prompt_settings
 from gitnexus.state import State
 from gitnexus.workflow.definition import NodeType
@@ -32,7 +33,7 @@ def describe_model(state: State, work: tuple[NodeType, ...]) -> tuple[str, str]:
     try:
         ends = [settings.endpoint_of(FUNCTIONS[kind]) for kind in work]
         for end in ends:
-            end.key()
+            chat_client(end)
     except Failed as exc:
         return f"through {settings.via}", exc.message
     names = dict.fromkeys(f"{one_line(end.model, 60)} at {one_line(end.url, 100)}" for end in ends)
