@@ -9,7 +9,8 @@ from gitnexus.base.errors import Failed, Invalid
 from gitnexus.base.text import make_visible, one_line
 from gitnexus.base.unique_fence import fence_mark_for
 from gitnexus.prompts.chat import PromptSession, UnusableReply
-from gitnexus.prompts.connection import ModelConnection, exchange_of
+from gitnexus.prompts.connection import ModelConnection
+from gitnexus.prompts.exchange import exchange_as_json
 from gitnexus.prompts.functions import PromptFunction, function_named
 from gitnexus.prompts.http import RetryLater
 from gitnexus.prompts.model import Form
@@ -77,7 +78,7 @@ class Prompter:
             return self._ask_until_usable(function, form, args, connection)
         finally:
             if connection.history:
-                session.record(exchange_of(connection, name))
+                session.record(exchange_as_json(connection, name))
 
     def _ask_until_usable(
         self, function: PromptFunction, form: type[Out], args: dict[str, str], connection: ModelConnection

@@ -3,7 +3,6 @@
 import re
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from gitnexus.base.errors import Failed
 from gitnexus.prompts.chat import (
@@ -198,34 +197,3 @@ def is_unfinished_json(text: str) -> bool:
             if depth <= 0:
                 return False
     return depth > 0
-
-
-def exchange_of(connection: ModelConnection, function: str) -> dict[str, Any]:
-    """Return the whole conversation as JSON, for the log of a run."""
-    return {
-        "version": 1,
-        "function": function,
-        "model": connection.endpoint.model,
-        "messages": [dict(one) for one in connection.messages],
-        "turns": [_turn_as_json(turn) for turn in connection.history],
-    }
-
-
-def _turn_as_json(turn: ChatTurn) -> dict[str, Any]:
-    reply = turn.reply
-    return {
-        "text": reply.text,
-        "ended": reply.ended,
-        "tokens": [reply.tokens_in, reply.tokens_out],
-        "calls": [
-            {
-                "id": call.id,
-                "name": call.name,
-                "arguments": None if call.arguments is None else dict(call.arguments),
-                "ok": result.ok,
-                "refused": result.refused,
-                "result": result.text,
-            }
-            for call, result in zip(reply.calls, turn.results, strict=False)
-        ],
-    }

@@ -34,11 +34,15 @@ _UNUSABLE = "no answer that can be used in "
 
 
 class ReplayResult(NamedTuple):
-    """The result: the state as canonical bytes, how often the walk was started, and how many events it wrote."""
+    """The result: the state as canonical bytes, how often the walk was started, and how many events it wrote.
+
+    `calls` are those of tools by models, as recorded in the exchanges with them.
+    """
 
     state: bytes
     walks: int
     events: int
+    calls: int = 0
 
 
 class _LogBreaksOff(Exception):

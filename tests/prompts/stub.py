@@ -19,6 +19,8 @@ class Stub:
         self.paths: list[str] = []
         self.headers: list[dict[str, str]] = []
         self.over = threading.Event()
+        # Set by a test to let a stream go on that was paced.
+        self.go = threading.Event()
         self.speaks = "openai"
         self.url = ""
 
@@ -134,6 +136,19 @@ def _garbage(handler: BaseHTTPRequestHandler, _stub: Stub, _rest: str) -> None:
     handler.wfile.write(b"\x00\xff\x00 what is HTTP\r\n\r\n")
 
 
+def _pace(handler: BaseHTTPRequestHandler, stub: Stub, rest: str) -> None:
+    """Send a stream to the mark |, and the rest of it when the test says so."""
+    begin, _, end = rest.partition("|")
+    body = FORMS[stub.speaks](chat(begin + end))
+    at = len(FORMS[stub.speaks](chat(begin)).split(b'finish_reason": "stop')[0].rpartition(b"\n\n")[0])
+    handler.send_response(200)
+    handler.end_headers()
+    for piece in (body[:at], body[at:]):
+        handler.wfile.write(piece)
+        handler.wfile.flush()
+        stub.go.wait(30)
+
+
 def _keep_silent(stub: Stub) -> None:
     stub.over.wait(30)
 
@@ -166,6 +181,7 @@ _BROKEN: dict[str, Callable[[BaseHTTPRequestHandler, Stub, str], None]] = {
     "half": _half,
     "cut": _cut,
     "flood": _flood,
+    "paced": _pace,
     "garbage": _garbage,
     "drip": lambda to, stub, _: _drip(to, stub),
 }

@@ -139,7 +139,8 @@ def test_no_model_library_is_loaded_before_one_is_asked(project: Path) -> None:
         "import sys, gitnexus.prompts.in_project, gitnexus.runs.workflow.packs;"
         "import gitnexus.cli.prompt.call, gitnexus.cli.prompt.list, gitnexus.cli.pack.build;"
         "from gitnexus.prompts import FUNCTIONS;"
-        "print([name for name in ('baml_py', 'pydantic_ai', 'openai', 'httpx2', 'anthropic', 'google.genai') if name in sys.modules])"
+        "heavy = ('baml_py', 'pydantic_ai', 'openai', 'httpx2', 'anthropic', 'google.genai');"
+        "print([name for name in heavy if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=project, capture_output=True, text=True, check=True)
 

@@ -51,7 +51,10 @@ def replay_run(nexus: "Nexus", run_id: str, verify: bool, require_signed: bool) 
         again = replay_workflow(run)
         if again is not None:
             state = f"sha256:{hashlib.sha256(again.state).hexdigest()}"
-            click.echo(f"replayed from its log, {again.events} events of the engine: the same state {state}", err=True)
+            calls = f" and {again.calls} calls of tools by models" if again.calls else ""
+            click.echo(
+                f"replayed from its log, {again.events} events of the engine{calls}: the same state {state}", err=True
+            )
         if require_signed and told.claimed:
             raise VerificationFailed(
                 f"{told.claimed} of {told.events} events of {run.record.id} are only claimed",

@@ -61,7 +61,7 @@ class RunModelTools:
 
     def call(self, call: ModelToolCall) -> ToolResult:
         """Judge and carry out a call, and log it. What goes wrong is told to the model."""
-        name = next(one for one in (*_READS, _TESTS) if _plain_name(one) == call.name)
+        name = next(one for one in (*_READS, _TESTS) if model_tool_name(one) == call.name)
         given = self._with_commit(name, dict(call.arguments or {}))
         words = one_line(mask(json.dumps(given, ensure_ascii=False), known_secret_values()), 300)
         self._show(AgentEvent(kind="tool_call", tool=name, text=words))
@@ -128,7 +128,7 @@ def _spending_limits(run: OpenRun, order: WorkOrder) -> tuple[SpendingLimit, ...
     return whole, limit_from_budget(order.node.budget)
 
 
-def _plain_name(name: str) -> str:
+def model_tool_name(name: str) -> str:
     """Return the name by which models know a tool: not every provider takes a dot."""
     return name.replace(".", "_")
 
@@ -136,7 +136,7 @@ def _plain_name(name: str) -> str:
 def _offer_of(name: str) -> ToolOffer:
     schema = input_schema_of(TOOLS[name])
     left = {key: value for key, value in schema["properties"].items() if key not in _NOT_OFFERED}
-    return ToolOffer(_plain_name(name), _WORDS[name], {**schema, "properties": left})
+    return ToolOffer(model_tool_name(name), _WORDS[name], {**schema, "properties": left})
 
 
 def _render_answer(answer: Mapping[str, Any]) -> str:

@@ -4,8 +4,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from gitnexus.base.errors import VerificationFailed
 from gitnexus.events.model import Event
 from gitnexus.runs.open_run import open_run
+from gitnexus.runs.workflow.replay import replay_model_exchanges
 from tests.conftest import Nexus, run_git, trust
 from tests.prompts.stub import Stub, calling, served
 from tests.runs.workflow.test_workflow import opened
@@ -81,6 +85,22 @@ def test_a_model_reads_searches_and_compares_before_it_proposes(nexus: Nexus, pr
     assert row["toolCalls"] == {"answered": 4, "refused": 0}
     assert row["tokens"] == {"input": 200, "output": 40}
     assert nexus("replay", run, "--verify").returncode == 0
+
+
+def test_a_log_that_tells_of_other_calls_than_the_exchange_does_not_hold(nexus: Nexus, project: Path) -> None:
+    with served(calling(("repo_list_tree", {}), ("git_diff", {})), DONE) as stub:
+        set_model(project, stub.url)
+        run = json.loads(nexus("run", "/exec correct the total", "--json").stdout)["run"]["id"]
+    with opened(project) as state:
+        one = open_run(state, run)
+        events = list(one.events())
+        calls = [event for event in events if event.kind == "tool.called"]
+
+        assert replay_model_exchanges(events, one.artifacts.read) == 2
+        with pytest.raises(VerificationFailed, match="tells of other calls of tools than the log"):
+            replay_model_exchanges([event for event in events if event is not calls[1]], one.artifacts.read)
+
+    assert "and 2 calls of tools by models: the same state" in nexus("replay", run, "--verify").stderr
 
 
 def test_a_denied_read_and_a_command_that_nobody_allowed_are_told_and_not_done(nexus: Nexus, project: Path) -> None:

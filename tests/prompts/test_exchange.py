@@ -1,0 +1,76 @@
+"""What was said with a model is recorded whole, and going through it again gives the same calls and answers."""
+
+import contextlib
+import copy
+import json
+from typing import Any
+
+import pytest
+
+from gitnexus.base.errors import Failed, VerificationFailed
+from gitnexus.prompts import FUNCTIONS, Prompter
+from gitnexus.prompts.chat import ModelToolCall, PromptSession, ToolOffer, ToolResult
+from gitnexus.prompts.exchange import replay_exchange
+from gitnexus.prompts.settings import PromptSettings, parse_prompt_settings
+from tests.prompts.stub import Stub, calling, served
+
+GOOD = {"question": "q", "summary": "so", "claims": [], "constraints": [], "unresolved": []}
+
+
+class Tools:
+    """Two tools; one fails."""
+
+    offers = (ToolOffer("read", "", {"type": "object"}), ToolOffer("fail", "", {"type": "object"}))
+
+    def call(self, call: ModelToolCall) -> ToolResult:
+        return ToolResult(f"{call.name} {json.dumps(call.arguments)}", ok=call.name != "fail")
+
+    def why_over(self, tokens: int, usd: float | None) -> str:
+        return ""
+
+
+def record(stub: Stub, **settings: Any) -> dict[str, Any]:
+    kept: list[Any] = []
+    found: PromptSettings = parse_prompt_settings({"endpoint": {"url": stub.url, "model": "m"}, **settings})
+    session = PromptSession(tools=Tools(), hear=lambda text: None, record=kept.append)
+    prompter = Prompter(found, sleep=lambda seconds: None)
+    with contextlib.suppress(Failed):
+        prompter.call("Research", {"question": "q"}, FUNCTIONS["Research"].output, session=session)
+    return dict(json.loads(json.dumps(kept[0])))
+
+
+LOOKS = calling(("read", {"path": "a"}), ("fail", {}), ("read", {"path": "a"}), ("nothing", {"x": 1}), text="I look.")
+
+
+@pytest.mark.parametrize(
+    ("manners", "settings", "calls", "answers"),
+    [
+        ((GOOD,), {}, 0, 1),
+        ((LOOKS, GOOD), {}, 4, 1),
+        ((LOOKS, "text:no", LOOKS, "status:500", GOOD), {}, 8, 2),
+        ((LOOKS, LOOKS, LOOKS, LOOKS, LOOKS), {"tools": {"calls": 3}, "retries": 0}, 12, 0),
+        ((LOOKS, "status:500"), {"retries": 1}, 4, 0),
+        ((LOOKS, "empty", "length", GOOD), {}, 4, 3),
+        ((calling(*[("read", {"n": n}) for n in range(20)]), GOOD), {}, 20, 1),
+    ],
+)
+def test_an_exchange_leads_to_the_same_calls_and_answers_again(
+    manners: Any, settings: dict[str, Any], calls: int, answers: int
+) -> None:
+    with served(*manners) as stub:
+        exchange = record(stub, **settings)
+    again = replay_exchange(exchange)
+
+    assert (len(again.calls), again.answers) == (calls, answers)
+
+
+def test_an_exchange_that_was_changed_does_not_hold() -> None:
+    with served(LOOKS, GOOD) as stub:
+        exchange = record(stub)
+    more, other = copy.deepcopy(exchange), copy.deepcopy(exchange)
+    more["turns"].insert(1, {**exchange["turns"][1], "calls": [{"id": "x"}]})
+    other["turns"][0]["calls"][0].pop("result")
+
+    for changed in (more, other, {}, {"turns": 3, "messages": []}):
+        with pytest.raises(VerificationFailed):
+            replay_exchange(changed)
