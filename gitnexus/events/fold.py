@@ -155,6 +155,7 @@ def _on_action_proposed(run: _ViewBuilder, event: Event) -> None:
         # The first one is what was judged and approved; a second of that name must not slip in under it.
         run.mark_odd(event, f"{body['action']} was proposed already")
         return
+    before = run.actions.get(body.get("replaces", ""), {})
     run.actions[body["action"]] = {
         "kind": body["actionKind"],
         "summary": body["summary"],
@@ -164,6 +165,7 @@ def _on_action_proposed(run: _ViewBuilder, event: Event) -> None:
         "why": body.get("why", ""),
         "replaces": body.get("replaces", ""),
         "edited": body.get("by", ""),
+        "proofs": tuple(body.get("proofs", before.get("proofs", ()))),
     }
     if "replaces" in body:
         _give_up_action(run, event, body["replaces"])

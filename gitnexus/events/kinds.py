@@ -49,14 +49,16 @@ KINDS: Mapping[str, EventKind] = {
     "node.started": _event_kind("A step begins.", "node", "agent op attempt:count adapter sandbox"),
     "node.completed": _event_kind("A step is done and is never repeated.", "node", "summary:text outputs:names"),
     "node.blocked": _event_kind(
-        "A step cannot continue without something; `step` is the one of its plan.", "node why:text", "needs:text step"
+        "A step cannot continue without something; `step` is the one of its plan, `question` what its agent asked.",
+        "node why:text",
+        "needs:text step question",
     ),
     "node.failed": _event_kind("A step went wrong.", "node why:text"),
     "action.proposed": _event_kind(
         "An agent asks for something; `digest` is that of the canonical request. `replaces` was given up for it, by an "
-        "agent or in an edit `by` a person.",
+        "agent or in an edit `by` a person. A yes to a patch is one to its `proofs` too: commands, as they are typed.",
         "action actionKind summary:text digest:hash",
-        "why:text node artifact:hash claims:object replaces by",
+        "why:text node artifact:hash claims:object replaces by proofs:names",
     ),
     "action.judged": _event_kind(
         "The gate's answer: allow, ask or deny.",
@@ -64,9 +66,10 @@ KINDS: Mapping[str, EventKind] = {
         "risk:count tags:names",
     ),
     "action.rejected": _event_kind(
-        "A proposal that is none: it breaks a rule of form, or does not fit; `error` is the name of the error.",
+        "A proposal that is none: it breaks a rule of form, or does not fit; `error` is the name of the error, "
+        "`node` the step whose agent made it.",
         "action why:text",
-        "error",
+        "error node",
     ),
     "permission.granted": _event_kind(
         "A person, or a rule of theirs, said yes to exactly this digest; `unseen` if nobody had looked at it.",
@@ -141,9 +144,9 @@ KINDS: Mapping[str, EventKind] = {
     "run.finished": _event_kind("The run ended by itself.", "ok:flag", "why:text"),
     "agent.progress": _event_kind("What an agent said it does; shown, never believed.", "text:text", "node"),
     "agent.spent": _event_kind(
-        "What a call of an agent cost, to be added up; `cost` in millionths of a dollar.",
+        "What a call of an agent cost, to be added up; `cost` in millionths of a dollar, `step` the one of its plan.",
         "input:count output:count",
-        "node cost:count session",
+        "node cost:count session step",
     ),
     "lease.taken": _event_kind("A process drives the run from here on.", "holder", "host pid:count until"),
     "lease.lost": _event_kind("A process no longer drives the run.", "holder why:text"),

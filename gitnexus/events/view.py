@@ -27,7 +27,7 @@ class ActionView(Record):
     """A requested action and its outcome. `unknown`: it was started, and its end was not seen.
 
     `replaces` is the action it replaced; `edited` is the person who made it from that one. `exit` is the status of its
-    command, and `output` the end of what a failed one printed.
+    command, and `output` the end of what a failed one printed. A yes to a patch is one to the commands in `proofs` too.
     """
 
     kind: str
@@ -46,6 +46,7 @@ class ActionView(Record):
     edited: str = ""
     settled: str = ""
     settler: str = ""
+    proofs: tuple[str, ...] = ()
 
 
 class RunView(Record):

@@ -94,7 +94,7 @@ class Recorder:
             "digest": fields["digest"],
             "artifact": kept.digest,
             **({"node": self._node} if self._node else {}),
-            **{name: fields[name] for name in ("claims", "replaces", "by") if fields.get(name)},
+            **{name: fields[name] for name in ("claims", "replaces", "by", "proofs") if fields.get(name)},
         }
         verdict = {
             "action": action,

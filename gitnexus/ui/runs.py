@@ -112,6 +112,7 @@ def run_as_json(opened_run: "OpenRun", view: "RunView") -> dict[str, Any]:
                 "verdict": one.verdict,
                 "status": one.status,
                 "digest": one.digest,
+                **({"proofs": list(one.proofs)} if one.proofs else {}),
                 **({"commit": one.commit} if one.commit else {}),
                 **({"why": one.why} if one.why else {}),
                 **({"by": one.by} if one.by else {}),

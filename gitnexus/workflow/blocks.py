@@ -43,6 +43,15 @@ class BlockedNodes:
         engine.write(*before, *kept, EventDraft("node.blocked", NEXUS, body))
         engine.stage.show(node.id, f"{node.id} is blocked: {one_line(why, 200)}")
 
+    def put_question(self, node: WorkflowNode, step: str, asked: tuple[str, str], before: Sequence[EventDraft]) -> None:
+        """Record that a node waits for the answer to a question that its program asked, after the events `before`."""
+        name, text = asked
+        body = {"node": node.id, "why": shorten_text(text), "needs": "needs_user_input", "question": name}
+        self._engine.write(
+            *before, EventDraft("node.blocked", NEXUS, {**body, **({} if step == WHOLE else {"step": step})})
+        )
+        self._engine.stage.show(node.id, f"{node.id} asks: {one_line(text, 200)}")
+
     def advance_node(self, node: WorkflowNode, state: NodeState) -> bool:
         """Do what a blocked node needs next: ask, propose the handoff, or fail; return False if it has to wait."""
         engine, block = self._engine, state.blocks[-1]

@@ -7,6 +7,9 @@ the answer is parsed strictly, and an error is sent back to the program in one s
 import contextlib
 import json
 import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from gitnexus.base.canonical import json_document, parse_json
@@ -14,9 +17,18 @@ from gitnexus.base.errors import Invalid
 from gitnexus.base.text import one_line
 from gitnexus.prompts.call import frame_input
 from gitnexus.prompts.functions import PromptFunction, function_named
-from gitnexus.prompts.model import Blocked, ExecResult, Form, Plan, PlanChanges, ResearchBundle, prompt_schema
+from gitnexus.prompts.model import (
+    Blocked,
+    ExecResult,
+    Form,
+    Plan,
+    PlanChanges,
+    PlanStep,
+    ResearchBundle,
+    prompt_schema,
+)
 from gitnexus.workflow.definition import NodeType
-from gitnexus.workflow.specialist import FUNCTIONS, Output, UnusableAnswer, WorkOrder
+from gitnexus.workflow.specialist import FUNCTIONS, Output, StepLimits, UnusableAnswer, WorkOrder
 
 LONGEST_ANSWER = 4 * 2**20
 _LONGEST_SAID = 4000
@@ -54,10 +66,17 @@ _CANNOT = (
     "where KIND is needs_research, needs_plan_patch or needs_user_input. Guessing is worse than being blocked."
 )
 _STUCK = (
-    "If you cannot do it, undo what you changed and let your last message be one JSON object and nothing else: "
+    "If you cannot do it, undo what you changed and say so with the tool `blocked` of the server nexus. Without that "
+    "tool, let your last message be one JSON object and nothing else: "
     '{"blocked": {"kind": KIND, "question": what exactly is missing, "suggested_ctx": [references that might help]}}, '
     "where KIND is needs_research, needs_plan_patch or needs_user_input. Guessing is worse than being blocked."
 )
+_GO_ON = (
+    "Your files are as you left them. Go on with the same work from there, in the files themselves. If you cannot do "
+    "it, say so as you were told before."
+)
+_WRONG = "What you did before does not hold, and was not taken. The reason:"
+_MOST_TITLES = 20
 _KINDS = ("needs_research", "needs_plan_patch", "needs_user_input")
 
 
@@ -90,23 +109,91 @@ def brief_for_answer(order: WorkOrder) -> str:
         schema,
         *([] if order.node.type == "exec" else [_CANNOT]),
     ]
+    if order.feedback and order.session:
+        return retry_message(order.feedback)
     if order.feedback:
         parts.append(retry_message(order.feedback))
     return "\n\n".join(parts)
 
 
 def brief_for_editing(order: WorkOrder) -> str:
-    """Return the instructions for an agent that edits files itself: the work, and how to report a block."""
-    return "\n\n".join([describe_work(order), _STUCK])
+    """Return the instructions for an agent that edits files itself: the work, and how to report a block.
+
+    In a session that is taken up it is only told what is new: what did not hold, and what was answered.
+    """
+    if order.session and (order.feedback or order.answers):
+        news = [f"You asked: {one_line(one.question, 800)}\nThe answer: {one.answer}" for one in order.answers]
+        return "\n\n".join([*news, *_what_did_not_hold(order), _GO_ON])
+    step = _step_of_order(order)
+    work = describe_work(order) if step is None else _describe_step(order, step)
+    return "\n\n".join([work, *_what_did_not_hold(order), _STUCK])
+
+
+def _what_did_not_hold(order: WorkOrder) -> list[str]:
+    if not order.feedback:
+        return []
+    return [_WRONG, frame_input("what did not hold", order.feedback[:_LONGEST_SAID])]
+
+
+def _step_of_order(order: WorkOrder) -> PlanStep | None:
+    steps = order.plan.steps if order.plan is not None and order.step else ()
+    return next((one for one in steps if one.id == order.step), None)
+
+
+def _describe_step(order: WorkOrder, step: PlanStep) -> str:
+    """Return one step of a plan for an agent that edits files: the step whole, of the others only the titles."""
+    assert order.plan is not None  # noqa: S101 - the step is of it
+    ids = [one.id for one in order.plan.steps]
+    after = [one for one in order.plan.steps[ids.index(step.id) + 1 :] if one.id not in order.done]
+    rows = [
+        f"Carry out one step of a plan, in the files of this folder: {step.id}, {one_line(step.title, 300)}",
+        f"The whole plan is for: {order.goal}",
+        _list_of("Done already: ", [one for one in order.plan.steps if one.id in order.done]),
+        _list_of("Not yours, others come after you: ", after),
+        f"Files of this step: {', '.join(step.files)}" if step.files else "",
+        *(f"Must hold afterwards: {one}" for one in step.accept),
+        *(f"Must succeed afterwards: {shlex.join(argv)}" for argv in step.commands),
+        *(f"Open question: {one}" for one in step.questions),
+        _describe_limits(order.limits),
+        "Stay inside this step, and never change the plan.",
+    ]
+    plans = (Plan, PlanChanges)
+    rest = replace(
+        order, plan=None, inputs={id_: one for id_, one in order.inputs.items() if not isinstance(one, plans)}
+    )
+    blocks = named_material(rest)
+    skill = [render_skill_note(order.skill)] if order.skill else []
+    material = [*([_MATERIAL] if blocks else []), *(frame_input(name, text) for name, text in blocks)]
+    return "\n\n".join(["\n".join(filter(None, rows)), *skill, *material])
+
+
+def _list_of(words: str, steps: Sequence[PlanStep]) -> str:
+    if not steps:
+        return ""
+    told = "; ".join(f"{one.id} {one_line(one.title, 80)}" for one in steps[:_MOST_TITLES])
+    return f"{words}{told}{f' and {len(steps) - _MOST_TITLES} more' if len(steps) > _MOST_TITLES else ''}"
+
+
+def _describe_limits(limits: StepLimits) -> str:
+    told = [f"{most} {what}" for most, what in ((limits.files, "files"), (limits.lines, "lines")) if most]
+    return f"Change at most {' and '.join(told)}." if told else ""
 
 
 def parse_blocked_message(said: str) -> Blocked | None:
-    """Return the block that an editing agent reports; None for a message that is not exactly such a report."""
+    """Return the block that an editing agent reports; None for a message that is no such report.
+
+    Raises: UnusableAnswer for one that begins as a report and has not its form, with the reason for the agent.
+    """
     try:
         value = last_json_object(said)
-        return Blocked.from_value(value["blocked"], "blocked") if set(value) == {"blocked"} else None
     except Invalid:
         return None
+    if set(value) != {"blocked"}:
+        return None
+    try:
+        return Blocked.from_value(value["blocked"], "blocked")
+    except Invalid as exc:
+        raise UnusableAnswer(exc.message) from exc
 
 
 def retry_message(wrong: str, said: str = "") -> str:

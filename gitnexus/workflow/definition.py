@@ -80,10 +80,13 @@ class NodeBudget(Document):
     cu: Amount = 0
     ctx_kib: Amount = 0
     retries: Amount = 2
+    # How many files and lines one step may change. None, so that definitions from before keep their hash.
+    files: Amount | None = None
+    lines: Amount | None = None
 
 
 class WorkflowBudgets(Document):
-    """The limits of the whole workflow and of one batch, and the number of nodes that may run in parallel.
+    """The limits of the whole workflow, of one batch and of one step, and how many nodes may run in parallel.
 
     The first four are those of a run (`run_definition.RunBudgets`); 0 is no limit.
     """
@@ -97,6 +100,8 @@ class WorkflowBudgets(Document):
     max_batch_risk: Amount = 6
     max_ctx_kib: Amount = 160
     parallel: Annotated[int, Field(ge=1, le=10**9)] = 2
+    max_step_files: Amount | None = None
+    max_step_lines: Amount | None = None
 
 
 class WorkflowNode(Document):

@@ -222,6 +222,7 @@ class _SpecialistCall:
             except UnusableAnswer as exc:
                 wrong.append(exc.message)
                 spent = _add_usage(spent, exc.usage or CallUsage())
+                order = replace(order, session=spent.session)
             except SpecialistGaveUp as exc:
                 return CallOutcome(None, tuple(wrong), _add_usage(spent, exc.usage), exc.message)
             except NexusError as exc:

@@ -10,7 +10,7 @@ from gitnexus.prompts.model import Action, Blocked
 from gitnexus.workflow.budget import CountedPlan
 from gitnexus.workflow.definition import WorkflowNode
 from gitnexus.workflow.packing import BatchLimits, PackedPlan
-from gitnexus.workflow.specialist import WorkOrder, WorkResult
+from gitnexus.workflow.specialist import StepLimits, WorkOrder, WorkResult
 
 
 class PlanReplacement(NamedTuple):
@@ -24,7 +24,8 @@ class PlanReplacement(NamedTuple):
 class NodeAction(NamedTuple):
     """One action of a node that needs an approval: an executor's action, a plan change, or a handoff.
 
-    A handoff has a `receiver` and a `message`; `tree` is what an agent left in the worktree.
+    A handoff has a `receiver` and a `message`; `tree` is what an agent left in the worktree. `proofs` are the commands
+    that prove a patch: what the policy asks about in them is one question together with it.
     """
 
     kind: str
@@ -34,6 +35,7 @@ class NodeAction(NamedTuple):
     blocked: Blocked | None = None
     receiver: str = ""
     message: str = ""
+    proofs: Sequence[Sequence[str]] = ()
 
 
 class CommitProof(NamedTuple):
@@ -71,8 +73,19 @@ class Stage(Protocol):
     def act(self, node: WorkflowNode, step: str, node_action: NodeAction) -> str:
         """Propose an action and carry it out if allowed; return why the proposal is invalid, empty if it is valid."""
 
-    def prove(self, node: WorkflowNode, node_action: NodeAction, commands: Sequence[Sequence[str]]) -> str:
-        """Run commands on the tree that a patch makes; return which one failed and its last lines, empty if none."""
+    def agent_takes_steps(self, node: str) -> bool:
+        """Return True if the agent's program of a node is given the steps of its plan one by one."""
+
+    def agent_questions(self, node: str) -> Sequence[tuple[str, str]]:
+        """Return the open questions that the agent's program of a node asked a person: name and text."""
+
+    def prove(
+        self, node: WorkflowNode, node_action: NodeAction, commands: Sequence[Sequence[str]], limits: StepLimits
+    ) -> str:
+        """Check the size of a patch, or of what an agent left in the worktree, and run commands on the tree it makes.
+
+        Return what is too much, or which command failed with its last lines; empty if nothing did.
+        """
 
     def prove_commit(self, node: WorkflowNode, commands: Sequence[Sequence[str]]) -> CommitProof:
         """Run the commands that did not run yet on what a node committed, as far as the policy allows them."""

@@ -10,7 +10,7 @@ from gitnexus.workflow.definition import OUTPUTS, WorkflowNode
 from gitnexus.workflow.flow import Flow, SideNode
 from gitnexus.workflow.outputs import Hindrance, parse_output
 from gitnexus.workflow.progress import WHOLE, NodeBlock, WorkflowProgress
-from gitnexus.workflow.specialist import AnsweredQuestion, Output, WorkOrder
+from gitnexus.workflow.specialist import AnsweredQuestion, Output, StepLimits, WorkOrder
 
 
 @dataclass(slots=True)
@@ -62,6 +62,7 @@ class NodeInputReader:
         left = definition.budgets.seconds - self.used if definition.budgets.seconds else 0
         seconds = min(filter(None, (node.budget.seconds, left)), default=0)
         blocked = hindrance.blocked if hindrance else None
+        state = self.progress.nodes.get(node.id)
         return WorkOrder(
             node=node,
             goal=definition.prompt,
@@ -72,11 +73,19 @@ class NodeInputReader:
             blocked=blocked,
             split=hindrance.split if hindrance else None,
             feedback=self.feedback(node, step),
+            session=state.sessions.get(step, "") if state else "",
+            done=tuple(name for name, one in state.steps.items() if one.ok) if state else (),
+            limits=self.limits(node),
             answers=self._answers_for_node(side.parent if side else node.id),
             deadline=time.monotonic() + seconds if seconds else None,
             task=self.task,
             say=say,
         )
+
+    def limits(self, node: WorkflowNode) -> StepLimits:
+        """Return how much one step of a node may change: by the node, else by the workflow."""
+        own, common = node.budget, self.flow.definition.budgets
+        return StepLimits(own.files or common.max_step_files or 0, own.lines or common.max_step_lines or 0)
 
     def feedback(self, node: WorkflowNode, step: str) -> str:
         """Return what was wrong with what was proposed for a step before, empty if nothing was."""

@@ -17,6 +17,8 @@ PLAN = "plan.json"
 CHANGES = "plan_patch.json"
 # Begins the question of a step that did not hold as often as it may be tried; `resume` answers it by trying again.
 GAVE_UP = "no valid result"
+# Kept by the tool by which an agent's program says that it is blocked.
+REPORT = "blocked-report.json"
 LARGEST_OUTPUT = 4 * 1024 * 1024
 
 

@@ -64,6 +64,11 @@ class NodeState:
     cost: int = 0
     # How often each step was answered, right or wrong.
     tries: Counter[str] = field(default_factory=Counter)
+    # The session of the agent's program that did each step, to be taken up again.
+    sessions: dict[str, str] = field(default_factory=dict)
+    # What was proposed since the last step or batch began, and why the last proposal was refused, if one was.
+    proposed: list[str] = field(default_factory=list)
+    refused: str = ""
 
     @property
     def open_step(self) -> tuple[str, StepState] | None:
@@ -159,8 +164,11 @@ def _on_node_blocked(run: WorkflowProgress, body: Mapping[str, Any]) -> None:
     node = run.node(body["node"])
     node.status, node.why = "blocked", body["why"]
     node.blocks.append(
-        NodeBlock(body.get("needs", ""), body["why"], body.get("step", ""), node.outputs.get(BLOCKED, ""))
-    )
+        NodeBlock(
+            body.get("needs", ""), body["why"], body.get("step", ""), node.outputs.get(BLOCKED, ""),
+            question=body.get("question", ""),
+        )
+    )  # fmt: skip
 
 
 def _on_artifact_written(run: WorkflowProgress, body: Mapping[str, Any]) -> None:
@@ -173,13 +181,19 @@ def _on_artifact_written(run: WorkflowProgress, body: Mapping[str, Any]) -> None
 
 
 def _on_step_finished(run: WorkflowProgress, body: Mapping[str, Any]) -> None:
-    step = run.node(body["node"]).steps.setdefault(body["step"], StepState())
+    node = run.node(body["node"])
+    step = node.steps.setdefault(body["step"], StepState())
     step.ok, step.why = body["ok"], body.get("why", "")
+    node.proposed, node.refused = [], ""
 
 
 def _on_step_retried(run: WorkflowProgress, body: Mapping[str, Any]) -> None:
-    step = run.node(body["node"]).steps.setdefault(body["step"], StepState())
+    node = run.node(body["node"])
+    step = node.steps.setdefault(body["step"], StepState())
     step.result, step.actions, step.feedback = "", [], body["why"]
+    # The first answer of an agent's program that edits files is not checked against a form, and counts all the same.
+    node.tries[body["step"]] = max(node.tries[body["step"]], 1)
+    node.refused = ""
 
 
 def _on_output_checked(run: WorkflowProgress, body: Mapping[str, Any]) -> None:
@@ -187,7 +201,9 @@ def _on_output_checked(run: WorkflowProgress, body: Mapping[str, Any]) -> None:
 
 
 def _on_batch_started(run: WorkflowProgress, body: Mapping[str, Any]) -> None:
-    run.node(body["node"]).batches.append(BatchState(body["batch"], tuple(body["steps"]), body["cu"]))
+    node = run.node(body["node"])
+    node.batches.append(BatchState(body["batch"], tuple(body["steps"]), body["cu"]))
+    node.proposed, node.refused = [], ""
 
 
 def _on_batch_finished(run: WorkflowProgress, body: Mapping[str, Any]) -> None:
@@ -201,6 +217,9 @@ def _on_action_proposed(run: WorkflowProgress, body: Mapping[str, Any]) -> None:
     if name in run.actions:
         return
     run.actions[name] = ActionState(body["actionKind"], node_id)
+    if node_id in run.nodes:
+        run.nodes[node_id].proposed.append(name)
+        run.nodes[node_id].refused = ""
     if body.get("replaces") in run.actions:
         _replace_action(run, body["replaces"], name)
     elif node := run.nodes.get(node_id):
@@ -246,6 +265,12 @@ def _on_action_denied(run: WorkflowProgress, body: Mapping[str, Any]) -> None:
         action.said = body.get("why", "")
 
 
+def _on_action_rejected(run: WorkflowProgress, body: Mapping[str, Any]) -> None:
+    _on_action_denied(run, body)
+    if body["action"] not in run.actions and body.get("node") in run.nodes:
+        run.nodes[body["node"]].refused = f"{body['action']} was refused: {body.get('why', '')}"
+
+
 def _on_tool_intended(run: WorkflowProgress, body: Mapping[str, Any]) -> None:
     if action := run.actions.get(body["action"]):
         action.status = "unknown"
@@ -278,6 +303,8 @@ def _on_agent_spent(run: WorkflowProgress, body: Mapping[str, Any]) -> None:
     node = run.node(body.get("node", ""))
     node.tokens += body["input"] + body["output"]
     node.cost += body.get("cost", 0)
+    if "session" in body:
+        node.sessions[body.get("step", WHOLE)] = body["session"]
 
 
 def _on_run_finished(run: WorkflowProgress, body: Mapping[str, Any]) -> None:
@@ -309,7 +336,7 @@ _STEPS: Mapping[str, Callable[[WorkflowProgress, Mapping[str, Any]], None]] = {
     "batch.finished": _on_batch_finished,
     "action.proposed": _on_action_proposed,
     "action.judged": _on_action_judged,
-    "action.rejected": _on_action_denied,
+    "action.rejected": _on_action_rejected,
     "permission.granted": _on_permission_granted,
     "permission.denied": _on_action_denied,
     "tool.intended": _on_tool_intended,

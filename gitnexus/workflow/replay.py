@@ -15,20 +15,23 @@ from gitnexus.events.log import EventDraft
 from gitnexus.events.model import Event, sha256_digest
 from gitnexus.policy.model import HandoffRequest
 from gitnexus.policy.request import parse_request
+from gitnexus.prompts.model import ExecResult
 from gitnexus.workflow.budget import CountedPlan
 from gitnexus.workflow.definition import WorkflowDefinition, WorkflowNode
 from gitnexus.workflow.engine import Engine
 from gitnexus.workflow.engine_protocol import ON_COMMIT, CommitProof, NodeAction
 from gitnexus.workflow.flow import WorkflowVerdict
-from gitnexus.workflow.outputs import CHANGES, Hindrance, parse_output
+from gitnexus.workflow.outputs import CHANGES, REPORT, Hindrance, parse_output
 from gitnexus.workflow.packing import BatchLimits, PackedBatch, PackedPlan
 from gitnexus.workflow.progress import BLOCKED, WHOLE, WorkflowProgress
-from gitnexus.workflow.specialist import CallUsage, UnusableAnswer, WorkOrder, WorkResult
+from gitnexus.workflow.specialist import CallUsage, StepLimits, UnusableAnswer, WorkOrder, WorkResult
 
 _ENGINE = frozenset({"node.started", "node.completed", "node.blocked", "node.failed", "output.checked", "agent.spent",
                      "step.finished", "step.retried", "batch.started", "batch.finished"})  # fmt: skip
 # Kept with a node, but not by the engine: what was packed for it, and what a program printed.
-_BESIDE = ("pack.json", "output-")
+_BESIDE = ("pack.json", "output-", REPORT)
+# Events that tell what a call of a specialist gave; what follows them is what the engine made of it.
+_OF_ANSWER = ("agent.spent", "output.checked")
 _NODE_ACTIONS = ("patch", "command", "handoff", "tree", CHANGES)
 _UNUSABLE = "no answer that can be used in "
 
@@ -167,6 +170,8 @@ class _RecordedStage:
             elif event.kind == "artifact.written" and body["name"] == BLOCKED:
                 found = Hindrance.from_value(parse_json(self.read(body["digest"])), BLOCKED)
                 return WorkResult(output=found.blocked, usage=spent, wrong=tuple(wrong))
+            elif event.kind == "node.blocked" and "question" in body:
+                return WorkResult(output=ExecResult(status="done", summary=""), usage=spent, wrong=tuple(wrong))
             elif event.kind == "node.failed":
                 raise self._recorded_failure(order, body["why"], wrong)
             elif event.kind == "node.started":
@@ -190,7 +195,29 @@ class _RecordedStage:
         self.skip_foreign_events()
         return f"{node_action.kind} refused: {event.body['why']}" if event.kind == "action.rejected" else ""
 
-    def prove(self, node: WorkflowNode, node_action: NodeAction, commands: Sequence[Sequence[str]]) -> str:
+    def agent_takes_steps(self, node: str) -> bool:
+        """Return whether the program was given steps then: before there was that, it was given the whole plan."""
+        return any(event.body.get("node") == node and self._begins_step(event) for event in self._log)
+
+    def _begins_step(self, event: Event) -> bool:
+        if event.kind != "artifact.written" or event.body["name"] != BLOCKED:
+            return event.kind == "batch.started"
+        return Hindrance.from_value(parse_json(self.read(event.body["digest"])), BLOCKED).split is not None
+
+    def agent_questions(self, node: str) -> Sequence[tuple[str, str]]:
+        """Return the question by which the node was blocked then."""
+        self.skip_foreign_events()
+        for event in self._log[self.at :]:
+            if event.kind == "node.blocked" and event.body["node"] == node:
+                name = str(event.body.get("question", ""))
+                return [(name, str(event.body["why"]))] if name else []
+            if event.kind in _ENGINE and event.body.get("node") == node and event.kind not in _OF_ANSWER:
+                break
+        return []
+
+    def prove(
+        self, node: WorkflowNode, node_action: NodeAction, commands: Sequence[Sequence[str]], limits: StepLimits
+    ) -> str:
         """Return why a proof failed then: the step was tried again before anything was proposed."""
         return self.retry("")
 

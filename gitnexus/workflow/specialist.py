@@ -46,6 +46,13 @@ class ProjectView(Protocol):
         """Return the last commits that changed a path, newest first."""
 
 
+class StepLimits(NamedTuple):
+    """How many files and lines one step may change; 0 is no limit."""
+
+    files: int = 0
+    lines: int = 0
+
+
 class AnsweredQuestion(NamedTuple):
     """A node's question to a person, and the answer."""
 
@@ -85,7 +92,9 @@ class WorkOrder:
     changes, `step` the id of the step to carry out: an executor is called once for each. Both are empty without a plan.
     `blocked` is the block that a planner or researcher has to resolve, `split` the step that is too big. `skill` is a
     skill of the catalog that says how the user wants the work done; `pack` is what a model is given to read. `feedback`
-    is the error of the previous answer, empty at first.
+    is the error of the previous answer, empty at first. `session` is the session of an agent's program that did this
+    step before, to be taken up again. `done` are the steps of the plan that are carried out, and `limits` how much
+    one of them may change.
     """
 
     node: WorkflowNode
@@ -101,6 +110,9 @@ class WorkOrder:
     pack: str = ""
     view: ProjectView | None = None
     feedback: str = ""
+    session: str = ""
+    done: tuple[str, ...] = ()
+    limits: StepLimits = field(default_factory=StepLimits)
     # By time.monotonic(); whoever takes longer is given up.
     deadline: float | None = None
     # The id of the backlog task that the run is for, as its reference; empty if there is none.

@@ -7,7 +7,8 @@ from gitnexus.base.canonical import json_document
 from gitnexus.base.text import one_line
 from gitnexus.events.kinds import shorten_text
 from gitnexus.events.log import EventDraft
-from gitnexus.prompts.model import Action, Blocked, ExecResult, PlanChanges
+from gitnexus.prompts.model import Action, Blocked, ExecResult, Plan, PlanChanges
+from gitnexus.workflow.agent_steps import AgentSteps
 from gitnexus.workflow.batches import batch_finished_events, next_step_in_batch
 from gitnexus.workflow.blocks import OPEN, BlockedNodes, settle_next_action
 from gitnexus.workflow.definition import WorkflowNode
@@ -34,8 +35,8 @@ class NodeSteps:
         self._engine = engine
         # Asked about in this walk: a person who left something waiting is not asked again at once.
         self._looked: set[str] = set()
-        self._collected: set[str] = set()
         self._blocks = BlockedNodes(engine, self._looked)
+        self._agents = AgentSteps(engine, self, self._looked)
 
     def take_outcome(self, node: WorkflowNode, step: str, outcome: "CallOutcome") -> None:
         """Process the outcome of a call."""
@@ -51,6 +52,9 @@ class NodeSteps:
         if blocked is not None:
             self._blocks.put(node, step, blocked, None, drafts)
             return
+        if asked := self._agents.block_on_question(node):
+            self._blocks.put_question(node, step, asked, drafts)
+            return
         drafts += engine.kept(node.id, output_files(node.type, outcome.output).items(), step)
         engine.write(*drafts)
 
@@ -61,8 +65,9 @@ class NodeSteps:
             body: dict[str, Any] = {"input": spent.input, "output": spent.output, "node": node.id}
             body |= {"cost": spent.cost} if spent.cost else {}
             body |= {"session": spent.session} if spent.session else {}
+            body |= {"step": step} if step != WHOLE and runs_in_worktree(node) else {}
             found.append(EventDraft("agent.spent", node.adapter or "embedded", body))
-        if runs_in_worktree(node):
+        if runs_in_worktree(node) and not self._is_counted(node, step, outcome):
             return found  # it has no form: what it left behind in the files is its result
         schema, at = FUNCTIONS.get(node.type, node.type), {} if step == WHOLE else {"step": step}
         known = self._engine.progress.node(node.id)
@@ -75,6 +80,10 @@ class NodeSteps:
             found.append(EventDraft("output.checked", NEXUS, told))
         return found
 
+    def _is_counted(self, node: WorkflowNode, step: str, outcome: "CallOutcome") -> bool:
+        """Return True for a program's work that counts as an attempt: on a step of a plan, or more than the first."""
+        return step != WHOLE or bool(outcome.wrong or self._engine.inputs.feedback(node, step))
+
     def advance_node(self, node: WorkflowNode, state: NodeState) -> bool:
         """Advance a node by one event or action; return False if it needs a specialist, a person, or another node."""
         if state.status == "blocked":
@@ -86,7 +95,7 @@ class NodeSteps:
 
     def next_step(self, node: WorkflowNode, state: NodeState) -> str:
         """Return the step to call a specialist for; empty if the node ended or became blocked."""
-        plan = self._engine.inputs.plan(node) if node.type == "exec" and not runs_in_worktree(node) else None
+        plan = self._plan_to_follow(node)
         if plan is None:
             return "" if self._stop_out_of_tries(node, state, WHOLE) else WHOLE
         todo = self._steps_left(node, state)
@@ -101,6 +110,11 @@ class NodeSteps:
             return ""
         return "" if self._stop_out_of_tries(node, state, found) else found
 
+    def _plan_to_follow(self, node: WorkflowNode) -> Plan | None:
+        """Return the plan whose steps a node carries out one by one, None if it works on all at once."""
+        plan = self._engine.inputs.plan(node) if node.type == "exec" else None
+        return plan if plan is not None and self._agents.takes_steps(node) else None
+
     def _stop_out_of_tries(self, node: WorkflowNode, state: NodeState, step: str) -> bool:
         """Block a step that did not hold as often as it may be tried; return True if it was blocked."""
         why = self._engine.inputs.feedback(node, step)
@@ -111,9 +125,9 @@ class NodeSteps:
         self._blocks.put(node, step, Blocked(kind="needs_user_input", question=question), None, [])
         return True
 
-    def _try_again(self, node: WorkflowNode, name: str, why: str) -> bool:
+    def try_again(self, node: WorkflowNode, name: str, why: str) -> bool:
         """Record that a step did not hold and is done again by its specialist; return False if that is pointless."""
-        if node.adapter != MODEL or node.type != "exec":
+        if node.type != "exec" or not (node.adapter == MODEL or runs_in_worktree(node)):
             return False
         told = self._engine.stage.retry(shorten_text(why))
         if not told:
@@ -121,6 +135,7 @@ class NodeSteps:
         self._engine.write(EventDraft("step.retried", NEXUS, {"node": node.id, "step": name, "why": told}))
         at = "" if name == WHOLE else f" {name}"
         self._engine.stage.show(node.id, f"{node.id}{at} is tried again: {one_line(why, 160)}")
+        self._agents.forget(node.id, name)
         return True
 
     def _steps_left(self, node: WorkflowNode, state: NodeState) -> list[str]:
@@ -133,12 +148,7 @@ class NodeSteps:
     def _finish_if_done(self, node: WorkflowNode, state: NodeState) -> bool:
         """End a node whose plan has no step left."""
         engine = self._engine
-        if (
-            node.type != "exec"
-            or runs_in_worktree(node)
-            or engine.inputs.plan(node) is None
-            or self._steps_left(node, state)
-        ):
+        if self._plan_to_follow(node) is None or self._steps_left(node, state):
             return False
         wrong = [f"{name}: {one.why}" for name, one in state.steps.items() if one.ok is False]
         if wrong:
@@ -161,84 +171,52 @@ class NodeSteps:
 
     def _advance_step(self, node: WorkflowNode, state: NodeState, name: str, step: StepState) -> bool:
         actions = self._engine.progress.actions
-        mine = (
-            [one for one, action in actions.items() if action.node == node.id]
-            if runs_in_worktree(node)
-            else step.actions
-        )
+        if runs_in_worktree(node):
+            return self._agents.advance(node, state, name)
+        mine = step.actions
         waits = [one for one in mine if actions[one].status in OPEN]
         if waits:
             return settle_next_action(self._engine, waits, self._looked)
-        if runs_in_worktree(node):
-            return self._finish_agent_node(node, mine)
         denied = next((one for one in mine if actions[one].status == "denied"), None)
         if (
             denied is not None
             and actions[denied].said
-            and self._try_again(node, name, f"{denied} denied: {actions[denied].said}")
+            and self.try_again(node, name, f"{denied} denied: {actions[denied].said}")
         ):
             return True
         if denied is not None:
-            return self._end_step(node, name, f"{denied} denied", denied=True)
+            return self.end_step(node, name, f"{denied} denied", denied=True)
         if wrong := next((one for one in mine if not actions[one].ok), None):
-            if self._try_again(node, name, f"{wrong}, a {actions[wrong].kind}, failed: {actions[wrong].said[-2000:]}"):
+            if self.try_again(node, name, f"{wrong}, a {actions[wrong].kind}, failed: {actions[wrong].said[-2000:]}"):
                 return True
-            return self._end_step(node, name, f"{wrong} failed")
+            return self.end_step(node, name, f"{wrong} failed")
         cleared = [self._engine.flow.outcome_of_handoff(self._engine.progress, one) for one in mine
                    if actions[one].kind == "handoff"]  # fmt: skip
         if False in cleared:
-            return self._end_step(node, name, "who took over failed")
+            return self.end_step(node, name, "who took over failed")
         if None in cleared:
             return False
         node_actions = self._actions_of_step(node, step)
         if len(mine) < len(node_actions):
             return self._propose_next_action(node, state, name, node_actions[len(mine)])
-        return self._prove_and_end_step(node, name)
+        return self.prove_and_end_step(node, name)
 
-    def _prove_and_end_step(self, node: WorkflowNode, name: str) -> bool:
+    def prove_and_end_step(self, node: WorkflowNode, name: str) -> bool:
         """End a step if its plan's commands hold on what was committed; ask about a command that needs a yes first."""
         engine, plan = self._engine, self._engine.inputs.plan(node)
         step = next((one for one in plan.steps if one.id == name), None) if plan else None
         proof = engine.stage.prove_commit(node, step.commands) if step and step.commands else CommitProof()
         if proof.why:
-            return self._try_again(node, name, proof.why) or self._end_step(node, name, proof.why)
+            return self.try_again(node, name, proof.why) or self.end_step(node, name, proof.why)
         if not proof.asks or step is None:
-            return self._end_step(node, name, "")
+            return self.end_step(node, name, "")
         before = set(engine.progress.actions)
         wanted = Action(kind="command", summary=f"prove {one_line(step.title, 100)}", argv=tuple(proof.asks[0]))
         why = engine.stage.act(node, name, NodeAction("command", wanted.summary, action=wanted))
         engine.read_new_events()
         new = set(engine.progress.actions) - before
         self._looked |= new
-        return True if new else self._end_step(node, name, why or "its proof was answered before")
-
-    def _finish_agent_node(self, node: WorkflowNode, mine: Sequence[str]) -> bool:
-        engine = self._engine
-        if node.id not in self._collected:
-            self._collected.add(node.id)
-            why = engine.stage.act(node, WHOLE, NodeAction("tree", engine.flow.definition.prompt))
-            engine.read_new_events()
-            if why:
-                engine.fail_node(node.id, why)
-            return True
-        actions, sides = engine.progress.actions, engine.flow.side_nodes(engine.progress)
-        handed = {one.action for one in sides if one.parent == node.id}
-        cleared = [engine.flow.outcome_of_handoff(engine.progress, one) for one in handed]
-        if None in cleared and False not in cleared:
-            return False
-        patches = [
-            one
-            for one in mine
-            if actions[one].kind == "patch" and (actions[one].status == "executed" or actions[one].by)
-        ]
-        if False in cleared:
-            engine.fail_node(node.id, "who took over failed")
-        elif patches and actions[patches[-1]].status == "denied":
-            engine.fail_node(node.id, f"{patches[-1]} denied")
-        else:
-            result = engine.inputs.output(node, engine.progress.nodes[node.id].steps[WHOLE].result)
-            self._complete_node(node, result.summary if isinstance(result, ExecResult) else "")
-        return True
+        return True if new else self.end_step(node, name, why or "its proof was answered before")
 
     def _actions_of_step(self, node: WorkflowNode, step: StepState) -> list[NodeAction]:
         output = self._engine.inputs.output(node, step.result)
@@ -265,11 +243,13 @@ class NodeSteps:
         engine, actions = self._engine, self._engine.progress.actions
         if node_action.kind == "patch" and any(one.kind == "patch" and one.status in OPEN for one in actions.values()):
             return False
-        if engine.flow.definition.mode == "autopilot" and self._stop_if_surprised(node, state, name, node_action):
+        if engine.flow.definition.mode == "autopilot" and self.stop_if_surprised(node, state, name, node_action):
             return True
+        if node_action.kind == "patch":
+            node_action = node_action._replace(proofs=self._proofs_of_step(node, state, name))
         if node_action.kind == "patch" and node.adapter == MODEL:
-            failed = engine.stage.prove(node, node_action, self._proofs_of_step(node, state, name))
-            if failed and self._try_again(node, name, failed):
+            failed = engine.stage.prove(node, node_action, node_action.proofs, engine.inputs.limits(node))
+            if failed and self.try_again(node, name, failed):
                 return True
         before = set(actions)
         why = engine.stage.act(node, name, node_action)
@@ -281,10 +261,10 @@ class NodeSteps:
             engine.stage.show(
                 node.id, f"{node.id} stops{'' if name == WHOLE else f' at {name}'}: {waits} has to be asked about"
             )
-        if not new and why and self._try_again(node, name, why):
+        if not new and why and self.try_again(node, name, why):
             return True
         if not new:
-            return self._end_step(node, name, why or f"the {node_action.kind} was answered before")
+            return self.end_step(node, name, why or f"the {node_action.kind} was answered before")
         return True
 
     def _proofs_of_step(self, node: WorkflowNode, state: NodeState, name: str) -> list[Sequence[str]]:
@@ -295,7 +275,7 @@ class NodeSteps:
         told = [one.argv for one in answer.actions if one.kind == "command"] if isinstance(answer, ExecResult) else []
         return list(dict.fromkeys([*(step.commands if step else ()), *told]))
 
-    def _stop_if_surprised(self, node: WorkflowNode, state: NodeState, name: str, node_action: NodeAction) -> bool:
+    def stop_if_surprised(self, node: WorkflowNode, state: NodeState, name: str, node_action: NodeAction) -> bool:
         """Stop an unattended batch at the first action that its plan does not announce; return True if it stopped."""
         plan = self._engine.inputs.plan(node)
         step = next((one for one in plan.steps if one.id == name), None) if plan else None
@@ -307,14 +287,14 @@ class NodeSteps:
         if known is not None and known.answer.strip().lower().rstrip(".!") in _YES:
             return False
         if known is not None:
-            self._end_step(node, name, f"stopped: {what}")
+            self.end_step(node, name, f"stopped: {what}")
             return True
         drafts = batch_finished_events(node.id, state, False, f"surprise in {name}: {what}")
         blocked = Blocked(kind="needs_user_input", question=question)
         self._blocks.put(node, name, blocked, None, drafts)
         return True
 
-    def _end_step(self, node: WorkflowNode, name: str, why: str, *, denied: bool = False) -> bool:
+    def end_step(self, node: WorkflowNode, name: str, why: str, *, denied: bool = False) -> bool:
         """End a step, and the node with it if it was the only step or if that stops it."""
         engine, state = self._engine, self._engine.progress.nodes[node.id]
         if name == WHOLE:

@@ -13,7 +13,7 @@ from gitnexus.workflow.budget import CostWeights, CountedPlan
 from gitnexus.workflow.definition import WorkflowNode
 from gitnexus.workflow.engine_protocol import CommitProof, NodeAction
 from gitnexus.workflow.packing import BatchLimits, PackedPlan, pack_plan
-from gitnexus.workflow.specialist import Output, WorkOrder, WorkResult
+from gitnexus.workflow.specialist import Output, StepLimits, WorkOrder, WorkResult
 
 # What a specialist does when it is called: an output, words for a failure, or a function of the order.
 Play = Output | str | Callable[[WorkOrder], Output | WorkResult]
@@ -42,6 +42,7 @@ class MemoryStage:
     commit_proof: Callable[[], CommitProof] = CommitProof
     checked: list[list[str]] = field(default_factory=list)
     die_after: int = 10**9
+    asked: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
 
     def events(self, after: int) -> Iterable[Event]:
         return self.log[after:]
@@ -114,7 +115,15 @@ class MemoryStage:
     def answer(self, question: str, text: str) -> None:
         self.write([EventDraft("question.answered", "user", {"question": question, "text": text, "by": "Me"})])
 
-    def prove(self, node: WorkflowNode, node_action: NodeAction, commands: Sequence[Sequence[str]]) -> str:
+    def agent_takes_steps(self, node: str) -> bool:
+        return True
+
+    def agent_questions(self, node: str) -> Sequence[tuple[str, str]]:
+        return self.asked.get(node, ())
+
+    def prove(
+        self, node: WorkflowNode, node_action: NodeAction, commands: Sequence[Sequence[str]], limits: StepLimits
+    ) -> str:
         self.proved.append([" ".join(argv) for argv in commands])
         return self.proof(node_action)
 

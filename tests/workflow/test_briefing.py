@@ -1,6 +1,7 @@
 """What agents are told, and what of their last message is taken: the form, whole, or a reason to mend it by."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from gitnexus.workflow.briefing import (
     retry_message,
 )
 from gitnexus.workflow.packing import BrokenLimit, SplitRequest
-from gitnexus.workflow.specialist import AnsweredQuestion, UnusableAnswer
+from gitnexus.workflow.specialist import AnsweredQuestion, StepLimits, UnusableAnswer
 from tests.prompts.test_contract import BLOCKED, GOOD
 from tests.workflow.scene import order
 
@@ -144,7 +145,6 @@ def test_material_stands_between_lines_that_it_cannot_write() -> None:
     [
         ('{"blocked": {"kind": "needs_user_input", "question": "which?"}}', "needs_user_input"),
         ('Sorry.\n```json\n{"blocked": {"kind": "needs_research", "question": "why?"}}\n```', "needs_research"),
-        ('{"blocked": {"kind": "tired", "question": "why?"}}', None),
         ('{"blocked": {"kind": "needs_research", "question": "why?"}, "status": "done"}', None),
         ("I mended the loop, and nothing is blocked.", None),
     ],
@@ -154,3 +154,33 @@ def test_an_agent_that_edits_files_may_say_that_it_is_blocked(said: str, kind: s
 
     assert (blocked.kind if blocked else None) == kind
     assert '{"blocked": {"kind": KIND' in brief_for_editing(order("exec", "mend it"))
+
+
+def test_a_report_of_a_block_that_has_not_its_form_is_told_back() -> None:
+    with pytest.raises(UnusableAnswer) as refused:
+        parse_blocked_message('{"blocked": {"kind": "tired", "question": "why?"}}')
+
+    assert "kind" in refused.value.message
+
+
+def test_who_edits_files_is_given_one_step_of_the_plan_and_only_the_titles_of_the_others() -> None:
+    steps = (
+        PlanStep(id="S1", title="look", accept=("the first holds",)),
+        PlanStep(id="S2", title="paint", files=("a.py",), commands=(("make", "test"),), accept=("it is red",)),
+        PlanStep(id="S3", title="clean", commands=(("make", "clean"),)),
+    )
+    one = order("exec", "paint it", plan=Plan(goal="g", steps=steps), step="S2", done=("S1",), pack="PACK",
+                limits=StepLimits(2, 30))  # fmt: skip
+
+    words = brief_for_editing(one)
+    again = brief_for_editing(replace(one, session="s", feedback="make test fails"))
+
+    assert "S2, paint" in words
+    assert "Must hold afterwards: it is red\nMust succeed afterwards: make test" in words
+    assert "Done already: S1 look\nNot yours, others come after you: S3 clean" in words
+    assert "Change at most 2 files and 30 lines." in words
+    assert "PACK" in words
+    assert "make clean" not in words
+    assert "the first holds" not in words
+    assert "make test fails" in again
+    assert "paint" not in again

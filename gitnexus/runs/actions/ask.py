@@ -1,10 +1,11 @@
 """Takes an agent's patches, commands, handoffs and questions, has the gate judge them, and logs them as actions."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gitnexus.base.argvtext import format_words
+from gitnexus.base.canonical import json_document
 from gitnexus.base.errors import Busy, Conflict, Invalid, NotFound
 from gitnexus.base.text import one_line
 from gitnexus.events.kinds import LONGEST_TEXT, shorten_text
@@ -13,17 +14,19 @@ from gitnexus.gateway.patching import check_any_patch
 from gitnexus.git.private import private_git
 from gitnexus.policy.model import HandoffRequest, Request
 from gitnexus.policy.request import request_digest
+from gitnexus.prompts.model import Blocked
 from gitnexus.redaction.hide import mask
 from gitnexus.redaction.stored import holds_secret, known_secret_values
 from gitnexus.runs.actions.approve import execute_if_allowed
 from gitnexus.runs.actions.commit import branch_tip
-from gitnexus.runs.actions.propose import log_proposal, next_action_name, patch_request, role_of_node
+from gitnexus.runs.actions.propose import ProposalContext, log_proposal, next_action_name, patch_request, role_of_node
 from gitnexus.runs.actions.tool_context import tool_context_for
 from gitnexus.runs.model import ENDED
 from gitnexus.runs.open_run import OpenRun
 from gitnexus.runs.preflight import require_startable_agents
 from gitnexus.runs.steps import handoff_step, refuse_unknown_receiver, steps_of
 from gitnexus.state.format import project_id_of
+from gitnexus.workflow.outputs import REPORT
 
 # Limit of waiting actions: a person has to read them.
 MOST_WAITING = 50
@@ -31,10 +34,12 @@ MOST_QUESTIONS = 20
 _LARGEST_MESSAGE = 256 * 1024
 
 
-def propose_patch(run: OpenRun, text: bytes, summary: str, replaces: str = "", node: str = "") -> str:
+def propose_patch(
+    run: OpenRun, text: bytes, summary: str, replaces: str = "", node: str = "", proofs: Sequence[str] = ()
+) -> str:
     """Propose a change of files on the run's branch, in any form that models write; return the action name.
 
-    `replaces` names a waiting action to withdraw.
+    `replaces` names a waiting action to withdraw; `proofs` are commands that a yes to it also approves.
 
     Raises: Invalid, Conflict, DeniedByPolicy.
     """
@@ -45,7 +50,7 @@ def propose_patch(run: OpenRun, text: bytes, summary: str, replaces: str = "", n
             raise NotFound(f"no patch {one_line(replaces, 40)} waits", hint=f"waiting: {', '.join(waits) or 'none'}")
         done = check_any_patch(git, branch_tip(run), text, context.rule_on)
         git.keep(done.result_tree)
-        role = role_of_node(run, node or _calling_node(run))
+        role = role_of_node(run, node or calling_node(run))
         request = patch_request(run, done.base, done.base_tree, done.result_tree, done.changes, role)
         of = request_digest(request)
         known = next((name for name, one in run.view().actions.items() if one.digest == of), None)
@@ -58,7 +63,7 @@ def propose_patch(run: OpenRun, text: bytes, summary: str, replaces: str = "", n
                 f"{left[0]} still waits for an answer, and this patch would not fit after it",
                 hint=f"wait for it, or propose one patch for both with replaces: {left[0]}",
             )
-        action = _propose_next_action(run, request, summary, replaces, node)
+        action = _propose_next_action(run, request, summary, replaces, node, proofs)
     return _execute_if_allowed(run, action)
 
 
@@ -69,7 +74,7 @@ def propose_command(run: OpenRun, argv: list[str], summary: str, given: Mapping[
     _refuse_secrets([f"{name}={value}" for name, value in given.get("env", {}).items()])
     _refuse_secrets([given.get("stdin", "")])
     node_action = CommandAction(
-        tool_context_for(run, role_of_node(run, node or _calling_node(run))),
+        tool_context_for(run, role_of_node(run, node or calling_node(run))),
         argv,
         summary,
         cwd=given.get("cwd", ""),
@@ -92,7 +97,7 @@ def propose_handoff(run: OpenRun, receiver: str, message: str, summary: str) -> 
         raise Invalid(f"the message is longer than {_LARGEST_MESSAGE // 1024} KiB")
     definition = run.definition()
     steps = steps_of(run, definition)
-    present = next((node for node in steps if node.id == _calling_node(run)), steps[-1])
+    present = next((node for node in steps if node.id == calling_node(run)), steps[-1])
     refuse_unknown_receiver(run.state, present, receiver)
     step = handoff_step(present, "next", receiver, message, run.record.title)
     require_startable_agents(run.state, definition.changed(nodes=(step,)))
@@ -141,10 +146,28 @@ def ask_question(run: OpenRun, text: str) -> str:
         body = {
             "question": f"q{number}",
             "text": words,
-            **({"node": _calling_node(run)} if _calling_node(run) else {}),
+            **({"node": calling_node(run)} if calling_node(run) else {}),
         }
-        run.log.append("question.asked", run.agent_of_node(_calling_node(run)), body)
+        run.log.append("question.asked", run.agent_of_node(calling_node(run)), body)
     return f"q{number}"
+
+
+def report_block(run: OpenRun, blocked: Mapping[str, Any]) -> dict[str, Any]:
+    """Record what the calling agent says that it needs; in a run without a workflow it is a question to a person.
+
+    The workflow acts on it once the agent has ended. Raises: Invalid, Busy.
+    """
+    found = Blocked.from_value(dict(blocked), "blocked")
+    if not found.question.strip():
+        raise Invalid("say what exactly is missing")
+    node = calling_node(run)
+    if run.workflow() is None or not node:
+        return {"question": ask_question(run, found.question), "status": "waiting"}
+    _refuse_ended_run(run)
+    kept = run.artifacts.write(REPORT, json_document(found.plain()))
+    body = {"name": kept.name, "digest": kept.digest, "size": kept.size, "node": node}
+    run.log.append("artifact.written", run.agent_of_node(node), body)
+    return {"status": "recorded", "then": "undo what you changed for it, and end now: you are started again"}
 
 
 def answer_question(run: OpenRun, text: str, question: str = "", by: str = "") -> str:
@@ -164,15 +187,17 @@ def answer_question(run: OpenRun, text: str, question: str = "", by: str = "") -
     return question
 
 
-def _propose_next_action(run: OpenRun, request: Request, summary: str, replaces: str = "", node: str = "") -> str:
+def _propose_next_action(
+    run: OpenRun, request: Request, summary: str, replaces: str = "", node: str = "", proofs: Sequence[str] = ()
+) -> str:
     _refuse_ended_run(run)
     waiting = sum(one.status == "waiting" for one in run.view().actions.values())
     if waiting >= MOST_WAITING and not replaces:  # a replacement does not add to the count
         raise Busy(f"{waiting} actions wait for an answer already", hint="wait for a person")
     action = next_action_name(run)
-    log_proposal(
-        run, action, request, mask(summary, known_secret_values()), node or _calling_node(run), replaces=replaces
-    )
+    words = mask(summary, known_secret_values())
+    context = ProposalContext(replaces, proofs=proofs)
+    log_proposal(run, action, request, words, node or calling_node(run), context)
     return action
 
 
@@ -188,7 +213,7 @@ def _execute_if_allowed(run: OpenRun, action: str) -> str:
     return action
 
 
-def _calling_node(run: OpenRun) -> str:
+def calling_node(run: OpenRun) -> str:
     """Return the step of the calling agent, else the first running step."""
     return run.caller or next((name for name, node in run.view().nodes.items() if node.status == "started"), "")
 

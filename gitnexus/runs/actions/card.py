@@ -23,7 +23,9 @@ def action_card(run: OpenRun, action: str) -> tuple[Card, RevealCard]:
         made = build_card(run.repo, request, found.decision, gatekeeper.mode, summary,
                        gatekeeper.around, reveal, inputs)  # fmt: skip
 
-        more = [*_origin_row(run), *([*_left_out(run, action), *_sandbox_row(run, action)] if is_patch else [])]
+        more = [*_origin_row(run)]
+        if is_patch:
+            more += [*_left_out(run, action), *_sandbox_row(run, action), *_proof_rows(run, action)]
         made = replace(made, facts=(*made.facts, *more))
         return with_text(made, said, reveal) if said else made
 
@@ -79,6 +81,11 @@ def _sandbox_row(run: OpenRun, action: str) -> list[tuple[str, str]]:
     view = run.view()
     node = view.nodes.get(view.actions[action].node)
     return [("sandbox", f"{node.sandbox}, in which it was made")] if node is not None and node.sandbox else []
+
+
+def _proof_rows(run: OpenRun, action: str) -> list[tuple[str, str]]:
+    """Return the card rows with the commands that a yes to a patch also approves."""
+    return [("and runs", f"{words}, in the sandbox, to prove it") for words in run.view().actions[action].proofs]
 
 
 def log_reveal(run: OpenRun, action: str, why: str) -> None:

@@ -13,6 +13,7 @@ from gitnexus.policy.model import PatchRequest
 from gitnexus.policy.request import request_digest
 from gitnexus.runs.actions.propose import (
     GATE,
+    ProposalContext,
     find_action,
     judge_proposed_action,
     log_proposal,
@@ -76,7 +77,7 @@ def propose_edited_patch(run: OpenRun, action: str, by: str = "") -> str:
                     "action.rejected", GATE, {"action": "edit", "why": shorten_text(f"{action}: {exc.message}")}
                 )
             raise
-        log_proposal(run, name, edited, known.summary, known.node, replaces=action, by=who)
+        log_proposal(run, name, edited, known.summary, known.node, ProposalContext(replaces=action, by=who))
     file.unlink()
     return name
 

@@ -3,7 +3,9 @@
 Proposing the same trees again gives the same action, so a kill in between creates no duplicate.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from gitnexus.adapters.table import ADAPTERS
 from gitnexus.base.errors import Conflict, Invalid, NotFound, VerificationFailed
@@ -41,10 +43,12 @@ class JudgedRequest:
     decision: GateDecision
 
 
-def propose_worktree_changes(run: OpenRun, summary: str, node: str) -> str | None:
+def propose_worktree_changes(run: OpenRun, summary: str, node: str, proofs: Sequence[str] = ()) -> str | None:
     """Propose the worktree's changes against the branch; return the action name, None without changes.
 
-    An equal tree is the same action, whatever its status. Raises: NexusError.
+    `proofs` are commands that a yes to it also approves. An equal tree is the same action, whatever its status.
+
+    Raises: NexusError.
     """
     worktree = run.worktree
     base = branch_tip(run)
@@ -78,7 +82,7 @@ def propose_worktree_changes(run: OpenRun, summary: str, node: str) -> str | Non
             rejected = {"action": action, "why": shorten_text(f"{one_line(path, 200)}: {why}"), "error": Invalid.name}
             run.log.append("action.rejected", GATE, rejected)
             raise Invalid(f"the patch is refused for {one_line(path, 80)!r}: {why}", context={"path": path})
-        log_proposal(run, action, request, summary, node)
+        log_proposal(run, action, request, summary, node, ProposalContext(proofs=proofs))
     return action
 
 
@@ -116,16 +120,23 @@ def next_action_name(run: OpenRun) -> str:
     return f"a{len(run.view().actions) + 1}"
 
 
-def log_proposal(
-    run: OpenRun, action: str, request: Request, summary: str, node: str, *, replaces: str = "", by: str = "",
-    refused: GateDecision | None = None,
-) -> GateDecision:  # fmt: skip
-    """Log a request with the gate's decision, which is returned. `replaces` is withdrawn.
+class ProposalContext(NamedTuple):
+    """What a proposal goes with: the action that it replaces, who edited that, and commands that a yes approves too."""
 
-    `by` is the person who edited it.
+    replaces: str = ""
+    by: str = ""
+    proofs: Sequence[str] = ()
+
+
+def log_proposal(
+    run: OpenRun, action: str, request: Request, summary: str, node: str, context: ProposalContext | None = None,
+    *, refused: GateDecision | None = None,
+) -> GateDecision:  # fmt: skip
+    """Log a request with the gate's decision, which is returned. What it replaces is withdrawn.
 
     `refused` is the denial of a part of it, if any. Raises: NexusError.
     """
+    replaces, by, proofs = context or ProposalContext()
     asked = ProposedAction(id=action, kind=request.kind, summary=summary, details=request.plain())
     gatekeeper = run.make_gatekeeper(asked.id)
     decision = refused or gatekeeper.decide(request)
@@ -138,6 +149,7 @@ def log_proposal(
             "request": asked.details,
             "replaces": replaces,
             "by": shorten_text(by, 200),
+            "proofs": list(proofs) if decision.verdict == "ask" else [],
             "verdict": decision.verdict,
             "rule": decision.rule,
             "why": decision.why,

@@ -11,6 +11,7 @@ from gitnexus.policy.model import PatchRequest
 from gitnexus.runs.actions.commit import branch_tip
 from gitnexus.runs.actions.propose import (
     GATE,
+    ProposalContext,
     find_action,
     log_proposal,
     next_action_name,
@@ -41,7 +42,7 @@ def rebase_waiting_patch(run: OpenRun, action: str) -> str | None:
             return None
         new = patch_request(run, done.base, done.base_tree, done.result_tree, done.changes, request.role)
         name = next_action_name(run)
-        log_proposal(run, name, new, known.summary, known.node, replaces=action)
+        log_proposal(run, name, new, known.summary, known.node, ProposalContext(replaces=action))
     return name
 
 

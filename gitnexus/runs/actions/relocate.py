@@ -4,7 +4,13 @@ from pathlib import Path
 
 from gitnexus.gateway.commanding import refresh_command_request
 from gitnexus.policy.model import CommandRequest
-from gitnexus.runs.actions.propose import find_action, log_proposal, next_action_name, read_proposed_request
+from gitnexus.runs.actions.propose import (
+    ProposalContext,
+    find_action,
+    log_proposal,
+    next_action_name,
+    read_proposed_request,
+)
 from gitnexus.runs.actions.tool_context import tool_context_for
 from gitnexus.runs.open_run import OpenRun
 from gitnexus.runs.worktree import ensure_worktree
@@ -30,7 +36,14 @@ def repropose_command_here(run: OpenRun, action: str) -> str:
         context = tool_context_for(run)
         here = request.changed(cwd=str(Path(context.worktree.resolve(), *below)), env=context.confine.environment({}))
         name = next_action_name(run)
-        log_proposal(run, name, refresh_command_request(context, here), known.summary, known.node, replaces=action)
+        log_proposal(
+            run,
+            name,
+            refresh_command_request(context, here),
+            known.summary,
+            known.node,
+            ProposalContext(replaces=action),
+        )
     return name
 
 

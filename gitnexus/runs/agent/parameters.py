@@ -1,6 +1,6 @@
 """The parameters of the tools that only the agent of a run has."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -47,6 +47,14 @@ class HandoffParameters(Parameters):
 class RunAskParameters(Parameters):
     question: str = Field(description="The question, in full.")
     wait: Patience | None = None
+
+
+class ReportBlockParameters(Parameters):
+    kind: Literal["needs_research", "needs_plan_patch", "needs_user_input"] = Field(
+        description="What it takes: something to be found out, another plan, or an answer of a person."
+    )
+    question: str = Field(description="What exactly is missing.")
+    suggested_ctx: list[str] | None = Field(None, description="Files and documents that might help.")
 
 
 class RunReadParameters(RepoReadFileParameters):

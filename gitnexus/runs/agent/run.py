@@ -3,7 +3,7 @@
 import contextlib
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -72,18 +72,19 @@ _PROPOSER = (
 
 def run_agent(
     run: OpenRun, definition: RunDefinition, node: RunNode, show: Show, network: Network | None = None,
-    duty: RoleBrief | None = None, budgets: tuple[SpendingLimit, ...] = (),
+    duty: RoleBrief | None = None, budgets: tuple[SpendingLimit, ...] = (), session: str | None = None,
 ) -> AgentEnd:  # fmt: skip
     """Run the agent of a node; return how it ended by its own account. Raises: NexusError.
 
     `duty` is the role's instructions and restrictions; `budgets` are spending limits besides the run's budget.
+    `session` is taken up, "" begins a new one; None takes up the one of the node, if there is one.
     """
     view = run.view()
     budgets = (limit_from_budget(definition.budgets, view.input_tokens + view.output_tokens, view.cost), *budgets)
     if empty := why_over_budget(budgets, 0, None):
         return ended_over_budget(AgentEnd(ok=False, reason="limit"), empty)
     private = _private_folder(run, definition, node)
-    session = _known_session(run, definition, node)
+    session = _known_session(run, definition, node) if session is None else session
     make_private_folder(private / "home")
     # A process of its own for each caller, and only when it calls: it has the user's rights, and reads what agents say.
     # Which step it is stands here, where the agent cannot say anything: its role goes by that.
@@ -222,9 +223,13 @@ def _known_session(run: OpenRun, definition: RunDefinition, node: RunNode) -> st
 
 
 def _private_folder(run: OpenRun, definition: RunDefinition, node: RunNode) -> Path:
+    return node_private_folder(run, definition.nodes, node.id)
+
+
+def node_private_folder(run: OpenRun, nodes: Sequence[RunNode], node: str) -> Path:
     """Return the private folder of a step's agent, apart from settings left by an earlier agent."""
-    own = len(definition.nodes) > 1 or node.id not in {one.id for one in definition.nodes}
-    return run.private.with_name(f"{run.record.id}.{node.id}") if own else run.private
+    own = len(nodes) > 1 or node not in {one.id for one in nodes}
+    return run.private.with_name(f"{run.record.id}.{node}") if own else run.private
 
 
 class _OutputStream:

@@ -45,6 +45,10 @@ def _call_propose_handoff(run: OpenRun, given: Mapping[str, Any]) -> dict[str, A
     )
 
 
+def _call_report_block(run: OpenRun, given: Mapping[str, Any]) -> dict[str, Any]:
+    return ask.report_block(run, given)
+
+
 def _call_ask_person(run: OpenRun, given: Mapping[str, Any]) -> dict[str, Any]:
     return action_or_question_state(run, ask.ask_question(run, given["question"]))
 
@@ -114,6 +118,13 @@ _ALL: tuple[Tool[OpenRun], ...] = (
         _call_ask_person,
     ),
     Tool(
+        "blocked",
+        "Say that you cannot do your step, and what exactly is missing. Undo what you changed for it, call this, and "
+        "end: others find out, change the plan or answer, and you are started again.",
+        f"{_FORMS}:ReportBlockParameters",
+        _call_report_block,
+    ),
+    Tool(
         "read",
         "Read lines of a file with secrets hidden; a path that ends in /, or none, lists files.",
         f"{_FORMS}:RunReadParameters",
@@ -178,7 +189,8 @@ def call_run_tool(run: OpenRun, name: str, given: Mapping[str, Any]) -> dict[str
         if not tool.reads_only:
             # Not an action, so it has no name; but the attempt is logged.
             why = shorten_text(mask(exc.message, known_secret_values()), 1000)
-            run.log.append("action.rejected", GATE, {"action": name, "why": why, "error": exc.name})
+            body = {"action": name, "why": why, "error": exc.name}
+            run.log.append("action.rejected", GATE, body | ({"node": run.caller} if run.caller else {}))
         raise
 
 

@@ -1,6 +1,7 @@
 """Runs the commands that prove a step in the sandbox, on exactly the tree that its patch makes; logs each result."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from gitnexus.base.argvtext import format_words
 from gitnexus.base.errors import Failed, NexusError
@@ -8,8 +9,11 @@ from gitnexus.base.text import one_line
 from gitnexus.events.kinds import shorten_text
 from gitnexus.gateway.patching import check_any_patch
 from gitnexus.git.commits import tree_of_commit
+from gitnexus.git.diff_text import changed_line_counts
 from gitnexus.git.private import PrivateGit, private_git
-from gitnexus.policy.model import CommandRequest
+from gitnexus.git.tree_diff import TreeChange
+from gitnexus.git.worktree_tree import write_worktree_tree
+from gitnexus.policy.model import CommandRequest, GateDecision
 from gitnexus.policy.word_paths import assumed_program_path
 from gitnexus.runs.actions.commit import branch_tip
 from gitnexus.runs.actions.propose import read_proposed_request
@@ -19,30 +23,76 @@ from gitnexus.runs.landing.checks import run_check_sandboxed
 from gitnexus.runs.open_run import OpenRun
 from gitnexus.state.format import project_id_of
 from gitnexus.workflow.engine_protocol import ON_COMMIT, CommitProof, NodeAction
+from gitnexus.workflow.specialist import StepLimits
 
 _MOST = 20
+# From here on a card asks for more than a letter.
+RISKY = 3
 
 
-def prove_patch(run: OpenRun, node_action: NodeAction, commands: Sequence[Sequence[str]], *, role: str = "") -> str:
-    """Return which of the commands failed on the tree that a patch makes, with its last lines; empty if none did.
+class ProposedTree(NamedTuple):
+    """The tree that a proposal makes of the last commit on the run's branch, and what it changes."""
 
-    A command that the policy does not allow without a question is not run here. A patch that does not apply proves
-    nothing: its proposal says why.
+    base_tree: str
+    result_tree: str
+    changes: tuple[TreeChange, ...]
+
+
+def proposed_tree(run: OpenRun, git: PrivateGit, node_action: NodeAction) -> ProposedTree | None:
+    """Return the tree of a patch, or of what an agent left in the worktree; None if there is no such tree.
+
+    A patch that does not apply has none: its proposal says why.
+    """
+    try:
+        if node_action.kind == "tree":
+            left = write_worktree_tree(git, run.worktree_path, branch_tip(run), run.stamps)
+            return ProposedTree(left.base_tree, left.result_tree, left.changes) if left.changes else None
+        if node_action.kind != "patch" or node_action.action is None:
+            return None
+        text = node_action.action.diff.encode("utf-8", "surrogateescape")
+        done = check_any_patch(git, branch_tip(run), text, tool_context_for(run).rule_on)
+    except NexusError:
+        return None
+    return ProposedTree(done.base_tree, done.result_tree, done.changes)
+
+
+def prove_change(
+    run: OpenRun, node_action: NodeAction, commands: Sequence[Sequence[str]], limits: StepLimits, *, role: str = ""
+) -> str:
+    """Return what is too much about a change, or which of the commands failed on its tree, with its last lines.
+
+    Empty if nothing is wrong. A command that the policy does not allow without a question is not run here.
     """
     given = [tuple(argv) for argv in commands[:_MOST] if argv]
-    allowed = [argv for argv in given if _verdict_on(run, argv, role) == "allow"]
-    if not allowed or node_action.action is None:
+    allowed = [argv for argv in given if decide_on_proof(run, argv, role).verdict == "allow"]
+    if not allowed and not any(limits):
         return ""
     with private_git(run.worktree) as git:
-        try:
-            text = node_action.action.diff.encode("utf-8", "surrogateescape")
-            done = check_any_patch(git, branch_tip(run), text, tool_context_for(run).rule_on)
-        except NexusError:
+        proposed = proposed_tree(run, git, node_action)
+        if proposed is None:
             return ""
+        if over := _why_too_large(git, proposed, limits):
+            return over
         for argv in allowed:
-            if why := _failure_on_tree(run, git, done.result_tree, argv, "with this change"):
+            if why := _failure_on_tree(run, git, proposed.result_tree, argv, "with this change"):
                 return why
     return ""
+
+
+def _why_too_large(git: PrivateGit, proposed: ProposedTree, limits: StepLimits) -> str:
+    if not any(limits):
+        return ""
+    files = len(proposed.changes)
+    counts = changed_line_counts(git, proposed.base_tree, proposed.result_tree) if limits.lines else []
+    lines = sum((one.added or 0) + (one.removed or 0) for one in counts)
+    over = [f"{has:,} {what} of {most:,}" for what, has, most in (("files", files, limits.files),
+            ("lines", lines, limits.lines)) if most and has > most]  # fmt: skip
+    return (
+        f"it changes more than one step may: {' and '.join(over)}; change less, or ask for the step to be split "
+        "(needs_plan_patch)"
+        if over
+        else ""
+    )
 
 
 def prove_commit(run: OpenRun, node: str, commands: Sequence[Sequence[str]], *, role: str = "") -> CommitProof:
@@ -58,7 +108,7 @@ def prove_commit(run: OpenRun, node: str, commands: Sequence[Sequence[str]], *, 
         for argv in [tuple(argv) for argv in commands[:_MOST] if argv]:
             if _logged_words(argv) in passed:
                 continue
-            verdict = _verdict_on(run, argv, role)
+            verdict = decide_on_proof(run, argv, role).verdict
             if verdict == "ask":
                 asks.append(argv)
             elif verdict == "allow" and (why := _failure_on_tree(run, git, tree, argv, ON_COMMIT)):
@@ -101,9 +151,9 @@ def _failure_on_tree(run: OpenRun, git: PrivateGit, tree: str, argv: tuple[str, 
     return ""
 
 
-def _verdict_on(run: OpenRun, argv: tuple[str, ...], role: str) -> str:
+def decide_on_proof(run: OpenRun, argv: tuple[str, ...], role: str) -> GateDecision:
     """Return what the policy says to an agent that runs a command."""
     project = project_id_of(run.state.snapshot) or "unknown"
     program = assumed_program_path(argv[0])
     request = command_request(project, run.record.id, argv, str(run.worktree_path), program, "none", "L3", role)
-    return run.make_gatekeeper().decide(request).verdict
+    return run.make_gatekeeper().decide(request)

@@ -10,13 +10,12 @@ from functools import partial
 from typing import Any
 
 from gitnexus.adapters.protocol import AgentEvent
-from gitnexus.base.errors import Invalid, NexusError
+from gitnexus.base.errors import Invalid
 from gitnexus.base.text import one_line
 from gitnexus.events.artifacts import ArtifactRef
 from gitnexus.events.fold import MENDED
 from gitnexus.events.log import EventDraft
 from gitnexus.events.model import Event
-from gitnexus.gateway.patching import check_any_patch
 from gitnexus.git.private import private_git
 from gitnexus.policy.model import HandoffRequest, Network
 from gitnexus.projects.open_state import open_state
@@ -27,14 +26,13 @@ from gitnexus.runs.actions import approve
 from gitnexus.runs.actions.commit import branch_tip
 from gitnexus.runs.actions.propose import read_proposed_request
 from gitnexus.runs.actions.rebase import rebase_waiting_patch
-from gitnexus.runs.actions.tool_context import tool_context_for
 from gitnexus.runs.agent.run import Show
 from gitnexus.runs.open_run import Ask, OpenRun, Review
 from gitnexus.runs.workflow import actions
 from gitnexus.runs.workflow.agent_node import answer_by_agent, run_agent_node
 from gitnexus.runs.workflow.context import with_context_pack
 from gitnexus.runs.workflow.found_research import research_or_reuse
-from gitnexus.runs.workflow.proofs import prove_commit, prove_patch
+from gitnexus.runs.workflow.proofs import proposed_tree, prove_change, prove_commit
 from gitnexus.runs.workflow.routing import file_sizes_at, workflow_settings
 from gitnexus.runs.workflow.specialists import opened_view_at, specialist_for_node
 from gitnexus.runs.workflow.takeover import next_agents, work_or_take_over
@@ -47,7 +45,7 @@ from gitnexus.workflow.plan_order import why_order_is_wrong
 from gitnexus.workflow.planchange import apply_plan_changes
 from gitnexus.workflow.progress import WorkflowProgress
 from gitnexus.workflow.run_definition import BACKINGS
-from gitnexus.workflow.specialist import Output, UnusableAnswer, WorkOrder, WorkResult
+from gitnexus.workflow.specialist import Output, StepLimits, UnusableAnswer, WorkOrder, WorkResult
 
 
 @dataclass(slots=True)
@@ -129,9 +127,21 @@ class LiveStage:
             self.settle(action)
         return why
 
-    def prove(self, node: WorkflowNode, node_action: NodeAction, commands: Sequence[Sequence[str]]) -> str:
-        """Run the commands that the policy allows on exactly the proposed tree; return which one failed, and how."""
-        return prove_patch(self.run, node_action, commands, role=node.role)
+    def agent_takes_steps(self, node: str) -> bool:
+        """Return True: a plan is carried out step by step."""
+        return True
+
+    def agent_questions(self, node: str) -> Sequence[tuple[str, str]]:
+        """Return the open questions of a node's agent."""
+        mine = {one.body["question"] for one in self.run.events()
+                if one.kind == "question.asked" and one.body.get("node") == node}  # fmt: skip
+        return [(name, text) for name, text in self.run.view().questions.items() if name in mine]
+
+    def prove(
+        self, node: WorkflowNode, node_action: NodeAction, commands: Sequence[Sequence[str]], limits: StepLimits
+    ) -> str:
+        """Check the size, and run the commands that the policy allows on exactly the proposed tree."""
+        return prove_change(self.run, node_action, commands, limits, role=node.role)
 
     def prove_commit(self, node: WorkflowNode, commands: Sequence[Sequence[str]]) -> CommitProof:
         """Run the commands on the branch that did not prove it yet; return what failed, and what needs a yes."""
@@ -170,16 +180,12 @@ class LiveStage:
 
     def surprise(self, action: NodeAction, files: Sequence[str]) -> str:
         """Return what is unexpected in a patch: files that its step does not name."""
-        if action.kind != "patch" or action.action is None:
-            return ""
+        with private_git(self.run.worktree) as git:
+            proposed = proposed_tree(self.run, git, action)
+        if proposed is None:
+            return ""  # it changes nothing, or will be refused with a message
         named = set(files_matching(files, self._branch_file_sizes()))
-        try:
-            with private_git(self.run.worktree) as git:
-                raw = action.action.diff.encode("utf-8", "surrogateescape")
-                done = check_any_patch(git, branch_tip(self.run), raw, tool_context_for(self.run).rule_on)
-        except NexusError:
-            return ""  # it will be refused with a message
-        beyond = sorted({row.path for row in done.changes} - named)
+        beyond = sorted({row.path for row in proposed.changes} - named)
         return f"it changes {one_line(', '.join(beyond), 200)}, which the plan does not name" if beyond else ""
 
     def packed(self, plan: CountedPlan, limits: BatchLimits) -> PackedPlan:

@@ -84,4 +84,5 @@ def _past_those_down(
     if known is None or known.adapter != node.adapter:  # else it took over at an earlier step of this node
         run.log.append("node.started", "nexus", body)
     show(text)
-    return replace(order, node=node)
+    took_over_before = known is not None and known.adapter == node.adapter
+    return replace(order, node=node, session=order.session if took_over_before else "")

@@ -130,11 +130,13 @@ def test_a_prompt_walks_from_research_to_a_commit_by_the_commands_a_person_types
 ) -> None:
     told = json.loads(nexus("run", PROMPT, "--json").stdout)
     run = told["run"]["id"]
-    nexus.ok("approve", "--unseen", run)
+    (card,) = json.loads(nexus("review", run, "--json").stdout)["runs"][0]["actions"]
     done = json.loads(nexus.ok("approve", "--unseen", run, "--json"))
     again = nexus("replay", run, "--verify")
 
     assert [(one["id"], one["kind"], one["status"]) for one in told["actions"]] == [("a1", "patch", "waiting")]
+    assert card["proofs"] == ["cat hello.txt"]  # one question for both
+    assert [(one["kind"], one["status"]) for one in done["actions"]] == [("patch", "executed"), ("command", "executed")]
     assert done["run"]["status"] == "completed"
     assert run_git(todo, "show", f"nexus/{run}:hello.txt") == "Hello\n"
     assert json.loads(nexus.ok("verify", f"main..nexus/{run}", "--json"))["ok"]
