@@ -35,7 +35,7 @@ def test_a_step_that_is_too_big_brings_a_handoff_a_plan_patch_patches_and_a_comm
     async def talk(person: Person) -> dict[str, ChatCard]:
         await person.asks("/plan-exec the steps in zu tun.md")
         await person.answers("workflow", "y")
-        keys = (("handoff", "w"), ("plan_patch", "y"), ("patch", "y"), ("patch", "s"), ("command", "a"))
+        keys = (("handoff", "w"), ("plan_patch", "y"), ("patch", "y"), ("patch", "s"))
         found = {kind: await person.answers(kind, key, unfold=kind != "handoff") for kind, key in keys}
         await person.sees("is completed, 2 commits")
         return found
@@ -48,7 +48,7 @@ def test_a_step_that_is_too_big_brings_a_handoff_a_plan_patch_patches_and_a_comm
     assert "S1.1" in inside(cards["plan_patch"])
     assert "S1.1" in run_git(project, "show", f"refs/nexus/state:plans/plan.{run}.plan.json")
     scopes = [one["scope"] for one in events(project, run, "permission.granted")]
-    assert scopes == ["workflow", "once", "once", "session", "argv"]
+    assert scopes == ["workflow", "once", "once", "session", "once"]  # the last one for the proof, with its patch
 
 
 def test_what_a_run_did_is_ticked_in_the_agenda_by_a_card_of_its_own(nexus: Nexus, project: Path) -> None:
@@ -63,7 +63,7 @@ def test_what_a_run_did_is_ticked_in_the_agenda_by_a_card_of_its_own(nexus: Nexu
 
     async def talk(person: Person) -> ChatCard:
         await person.asks("plan and implement the phase core")
-        for kind in ("workflow", "patch", "command"):
+        for kind in ("workflow", "patch"):
             await person.answers(kind, "y")
         card = await person.answers("agenda_patch", "y")
         await person.sees("is completed, 2 commits")

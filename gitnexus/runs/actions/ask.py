@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gitnexus.base.argvtext import format_words
-from gitnexus.base.canonical import json_document
 from gitnexus.base.errors import Busy, Conflict, Invalid, NotFound
 from gitnexus.base.text import one_line
 from gitnexus.events.kinds import LONGEST_TEXT, shorten_text
@@ -14,7 +13,6 @@ from gitnexus.gateway.patching import check_any_patch
 from gitnexus.git.private import private_git
 from gitnexus.policy.model import HandoffRequest, Request
 from gitnexus.policy.request import request_digest
-from gitnexus.prompts.model import Blocked
 from gitnexus.redaction.hide import mask
 from gitnexus.redaction.stored import holds_secret, known_secret_values
 from gitnexus.runs.actions.approve import execute_if_allowed
@@ -26,7 +24,6 @@ from gitnexus.runs.open_run import OpenRun
 from gitnexus.runs.preflight import require_startable_agents
 from gitnexus.runs.steps import handoff_step, refuse_unknown_receiver, steps_of
 from gitnexus.state.format import project_id_of
-from gitnexus.workflow.outputs import REPORT
 
 # Limit of waiting actions: a person has to read them.
 MOST_WAITING = 50
@@ -136,7 +133,7 @@ def ask_question(run: OpenRun, text: str) -> str:
         raise Invalid("write the question")
     with run.proposing():
         view = run.view()
-        _refuse_ended_run(run)
+        refuse_run_that_ended(run)
         known = next((name for name, one in view.questions.items() if one == words), None)
         if known is not None:
             return known
@@ -150,24 +147,6 @@ def ask_question(run: OpenRun, text: str) -> str:
         }
         run.log.append("question.asked", run.agent_of_node(calling_node(run)), body)
     return f"q{number}"
-
-
-def report_block(run: OpenRun, blocked: Mapping[str, Any]) -> dict[str, Any]:
-    """Record what the calling agent says that it needs; in a run without a workflow it is a question to a person.
-
-    The workflow acts on it once the agent has ended. Raises: Invalid, Busy.
-    """
-    found = Blocked.from_value(dict(blocked), "blocked")
-    if not found.question.strip():
-        raise Invalid("say what exactly is missing")
-    node = calling_node(run)
-    if run.workflow() is None or not node:
-        return {"question": ask_question(run, found.question), "status": "waiting"}
-    _refuse_ended_run(run)
-    kept = run.artifacts.write(REPORT, json_document(found.plain()))
-    body = {"name": kept.name, "digest": kept.digest, "size": kept.size, "node": node}
-    run.log.append("artifact.written", run.agent_of_node(node), body)
-    return {"status": "recorded", "then": "undo what you changed for it, and end now: you are started again"}
 
 
 def answer_question(run: OpenRun, text: str, question: str = "", by: str = "") -> str:
@@ -190,7 +169,7 @@ def answer_question(run: OpenRun, text: str, question: str = "", by: str = "") -
 def _propose_next_action(
     run: OpenRun, request: Request, summary: str, replaces: str = "", node: str = "", proofs: Sequence[str] = ()
 ) -> str:
-    _refuse_ended_run(run)
+    refuse_run_that_ended(run)
     waiting = sum(one.status == "waiting" for one in run.view().actions.values())
     if waiting >= MOST_WAITING and not replaces:  # a replacement does not add to the count
         raise Busy(f"{waiting} actions wait for an answer already", hint="wait for a person")
@@ -201,7 +180,7 @@ def _propose_next_action(
     return action
 
 
-def _refuse_ended_run(run: OpenRun) -> None:
+def refuse_run_that_ended(run: OpenRun) -> None:
     status = run.view().status
     if status in ENDED:
         raise Conflict(f"{run.record.id} is {status}: it accepts no more proposals")

@@ -17,6 +17,7 @@ from gitnexus.redaction.hide import mask
 from gitnexus.redaction.stored import known_secret_values
 from gitnexus.runs.actions import ask
 from gitnexus.runs.actions.tool_context import GATE, tool_context_for
+from gitnexus.runs.agent.report_block import report_block
 from gitnexus.runs.open_run import OpenRun
 
 MOST_PATIENCE = 50
@@ -46,7 +47,7 @@ def _call_propose_handoff(run: OpenRun, given: Mapping[str, Any]) -> dict[str, A
 
 
 def _call_report_block(run: OpenRun, given: Mapping[str, Any]) -> dict[str, Any]:
-    return ask.report_block(run, given)
+    return report_block(run, given)
 
 
 def _call_ask_person(run: OpenRun, given: Mapping[str, Any]) -> dict[str, Any]:
