@@ -4,9 +4,11 @@ import itertools
 import os
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from gitnexus.app.doctor_finding import DoctorFinding
+from gitnexus.app.doctor_secrets import check_stored_secrets
 from gitnexus.app.doctor_state import REPAIR_HINT, UNREPAIRED_HINT, check_locks, check_state_ref, report_repair
 from gitnexus.app.harness_doctor import summarize_harnesses
 from gitnexus.app.rescue import mend_state
@@ -45,7 +47,7 @@ _MOST_TOLD = 20
 BYPASS = "the mode is bypass: no question is asked about anything that no rule denies"
 
 
-def examine_project(repo: Repo, *, fix: bool) -> list[DoctorFinding]:
+def examine_project(repo: Repo, *, fix: bool, all_secrets: bool = False) -> list[DoctorFinding]:
     """Return one finding per check, in order of dependency."""
     found: list[DoctorFinding] = []
     try:
@@ -57,7 +59,7 @@ def examine_project(repo: Repo, *, fix: bool) -> list[DoctorFinding]:
         found += report_repair(mended, exc.message)
         state = open_state(repo)
     try:
-        for name, check in _CHECKS.items():
+        for name, check in (_CHECKS | {"secrets": partial(_secrets, all_secrets=all_secrets)}).items():
             try:
                 found += list(check(state, fix))
             except NexusError as exc:
@@ -356,6 +358,11 @@ def _home(_state: State, fix: bool) -> Iterator[DoctorFinding]:
     elif folders:
         names = one_line(", ".join(map(str, folders)), 300)
         yield DoctorFinding("home", "warning", f"others can look into {names}", "git nexus doctor --fix")
+
+
+def _secrets(state: State, _fix: bool, *, all_secrets: bool) -> Iterator[DoctorFinding]:
+    if state.exists:
+        yield from check_stored_secrets(state, thorough=all_secrets)
 
 
 def _harnesses(state: State, _fix: bool) -> Iterator[DoctorFinding]:

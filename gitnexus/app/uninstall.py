@@ -16,6 +16,7 @@ from gitnexus.projects.model import real_path
 from gitnexus.projects.open_state import open_state
 from gitnexus.projects.register import unregister_project
 from gitnexus.projects.signed_permissions import guard_home
+from gitnexus.runs.withheld import LOCAL
 from gitnexus.state import STATE_REF, State
 from gitnexus.state.home import open_home
 from gitnexus.state.intake import settle_hand_edits
@@ -49,6 +50,7 @@ def uninstall_project(repo: Repo, *, purge: bool) -> UninstallResult:
         if exclude.remove_exclude_block(repo):
             removed.changes.append("removed our lines from info/exclude")
         remotes.unshield_refs_from_fetch(repo)
+        remotes.remove_hidden_refs(repo, LOCAL.rstrip("/"))
         _unregister_project(repo, removed)
         _delete_refs(state, removed, purge)
         _forget_keys(repo, removed, purge)

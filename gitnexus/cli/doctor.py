@@ -16,14 +16,15 @@ _COLOURS = {"ok": "green", "fixed": "green", "warning": "yellow", "problem": "re
 
 @click.command("doctor", cls=NexusCommand)
 @click.option("--fix", is_flag=True, help="Repair what can be repaired without a decision of yours.")
+@click.option("--secrets", is_flag=True, help="Look for secrets in all that refs/nexus holds, however long it takes.")
 @click.pass_context
-def examine_setup(ctx: click.Context, fix: bool) -> None:
+def examine_setup(ctx: click.Context, fix: bool, secrets: bool) -> None:
     """Check everything: state, checkout, hooks, remotes, registry, approvers, sandbox.
 
     Exits with status 1 while a problem remains. Warnings do not count.
     """
     repo = discover(start_folder(current_invocation(ctx)), inherit=True)
-    found = examine_project(repo, fix=fix)
+    found = examine_project(repo, fix=fix, all_secrets=secrets)
     problems = [finding for finding in found if finding.state == "problem"]
     rows = []
     for finding in found:

@@ -4,6 +4,7 @@ from gitnexus.git import config
 from gitnexus.git.discovery import Repo
 
 OURS = "^refs/nexus/*"
+_HIDDEN = "transfer.hideRefs"
 
 
 def remote_names(repo: Repo) -> list[str]:
@@ -28,6 +29,17 @@ def overwriting_remotes(repo: Repo) -> list[str]:
 def shield_refs_from_fetch(repo: Repo, remote: str) -> None:
     """Exclude refs/nexus/* from what a plain fetch from `remote` may change."""
     config.add_config_value(repo, f"remote.{remote}.fetch", OURS)
+
+
+def add_hidden_refs(repo: Repo, prefix: str) -> None:
+    """Keep refs below `prefix` from whoever fetches from this repository, or pushes to it."""
+    if prefix not in config.local_config_values(repo, r"^transfer\.hiderefs$").get(_HIDDEN.lower(), []):
+        config.add_config_value(repo, _HIDDEN, prefix)
+
+
+def remove_hidden_refs(repo: Repo, prefix: str) -> None:
+    """Remove what `add_hidden_refs` wrote."""
+    config.unset_config_value(repo, _HIDDEN, prefix)
 
 
 def unshield_refs_from_fetch(repo: Repo) -> None:

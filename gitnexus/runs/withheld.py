@@ -17,6 +17,7 @@ from gitnexus.git.branches import list_refs
 from gitnexus.git.commits import write_own_commit
 from gitnexus.git.locks import change_refs, delete_refs
 from gitnexus.git.private import private_git
+from gitnexus.git.remotes import add_hidden_refs
 from gitnexus.git.tree_diff import read_blobs
 from gitnexus.policy.model import AgendaRequest, DocumentRequest, PatchRequest
 from gitnexus.policy.request import parse_request
@@ -66,6 +67,7 @@ class ProposalSorter:
                 who = Author("git nexus", "git-nexus@localhost", 0)
                 commit = write_own_commit(self._repo, request.result_tree, [request.base], text, who)
                 if hidden:
+                    add_hidden_refs(self._repo, LOCAL.rstrip("/"))
                     change_refs("update-ref", "--no-deref", ref, commit, git_dir=self._repo.common_dir)
                 else:
                     commits.append(commit)

@@ -10,6 +10,7 @@ from gitnexus.git.exchange import list_remote_refs, remote_without_password
 from gitnexus.runs.archive import ARCHIVE, LOGS
 from gitnexus.runs.ids import BRANCHES
 from gitnexus.runs.order import CLAIMS, QUEUE
+from gitnexus.runs.withheld import LOCAL
 from gitnexus.state import STATE_REF, State
 from gitnexus.state.settings import settings_section
 
@@ -44,9 +45,9 @@ class Remote:
 
     @property
     def patterns(self) -> list[str]:
-        """The ref patterns to list; includes the usual state branch if none is configured."""
+        """The ref patterns to list; includes the usual state branch if none is configured, and what nobody pushes."""
         found = [self.there(STATE_REF), *([] if self.state_branch else [USUAL_STATE_BRANCH])]
-        return [*found, *(self.there(_PREFIX[kind]) for kind in KINDS[1:] if kind in self.kinds)]
+        return [*found, LOCAL, *(self.there(_PREFIX[kind]) for kind in KINDS[1:] if kind in self.kinds)]
 
     def there(self, ref: str) -> str:
         """Return the name of our ref on the remote."""

@@ -21,6 +21,7 @@ from gitnexus.policy.signed import FILE as SIGNATURES
 from gitnexus.policy.trust import settle_trust, signer_for_init
 from gitnexus.projects.open_project import registry_row_at
 from gitnexus.projects.register import RegisterRequest, register_project
+from gitnexus.runs.withheld import LOCAL
 from gitnexus.state import STATE_REF, Change, Snapshot, State
 from gitnexus.state.format import check_format, project_id_of
 from gitnexus.state.home import make_home
@@ -74,6 +75,7 @@ def sync_with_remote(state: State, remote: Remote, options: SyncOptions) -> Sync
         done.tries = attempt
         remote, there = discover_remote_refs(state.repo, remote)
         plan = RefExchange(remote, there)
+        done.said += [words for words in _describe_exposed_refs(plan) if words not in done.said]
         if pull:
             _pull_from_remote(state, plan, options, done)
             if options.adopt and not options.dry_run:
@@ -91,6 +93,18 @@ def sync_with_remote(state: State, remote: Remote, options: SyncOptions) -> Sync
     if done.in_the_way:
         raise Busy(f"{remote.shown} takes nothing now: a lock is in the way", hint=done.in_the_way)
     raise Busy(f"others kept pushing to {remote.shown}", hint="run the command again")
+
+
+def _describe_exposed_refs(plan: RefExchange) -> list[str]:
+    """Return a warning if the remote has proposals that were withheld because of a secret, as a mirror push leaves."""
+    exposed = sorted(ref for ref in plan.there if ref.startswith(LOCAL))
+    if not exposed:
+        return []
+    more = f" and {len(exposed) - 1} more" if len(exposed) > 1 else ""
+    return [
+        f"{plan.remote.shown} has {exposed[0]}{more}: a proposal that was withheld because of a secret was pushed by "
+        f"hand; rotate what it holds, then git push {plan.remote.shown} --delete {exposed[0]}"
+    ]
 
 
 def adopt_remote_state(state: State, remote: str, *, join: bool = False) -> SyncResult | None:
