@@ -4,6 +4,7 @@ Reads objects; changes nothing. What is on a branch, a tag or a remote-tracking 
 """
 
 import re
+import shlex
 import time
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -48,7 +49,7 @@ def check_stored_secrets(state: State, *, thorough: bool) -> Iterator[DoctorFind
     for (ref, rule), paths in list(told.items())[:_MOST_TOLD]:
         where = one_line(paths[0], 120) or "the message of a commit"
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
-        words = f"{ref} holds what looks like a secret (rule {rule}), in {where}{more}"
+        words = f"{one_line(ref, 200)} holds what looks like a secret (rule {rule}), in {where}{more}"
         yield DoctorFinding("secrets", "warning", words, f"rotate it first; {_way_out(ref)}")
     if len(told) > _MOST_TOLD:
         yield DoctorFinding("secrets", "warning", f"and {len(told) - _MOST_TOLD} more refs or rules")
@@ -64,8 +65,8 @@ def check_stored_secrets(state: State, *, thorough: bool) -> Iterator[DoctorFind
 
 def _way_out(ref: str) -> str:
     if ref.startswith(LOGS):
-        run = ref.removeprefix(LOGS)
-        return f"git update-ref -d {ref}, git push REMOTE --delete {ref} and rm -r .git/nexus/runs/{run} in every clone"
+        log, folder = shlex.quote(ref), shlex.quote(f".git/nexus/runs/{ref.removeprefix(LOGS)}")
+        return f"git update-ref -d {log}, git push REMOTE --delete {log} and rm -r {folder} in every clone"
     return f"{_PAGE} tells how to take it out of the history"
 
 

@@ -1,5 +1,6 @@
 """Syncs the state with a remote: fetches, verifies, merges, pushes without force, and reports what moved."""
 
+import shlex
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -7,6 +8,7 @@ from dataclasses import dataclass, field
 from gitnexus.base.clock import utc_now
 from gitnexus.base.errors import Busy, Conflict, Failed, Invalid, VerificationFailed
 from gitnexus.base.randomness import random_fraction
+from gitnexus.base.text import one_line
 from gitnexus.git import Author, Objects, Repo
 from gitnexus.git.ancestry import changed_files_between, is_ancestor, merge_bases, reachable_size
 from gitnexus.git.branches import tip_of_ref
@@ -100,10 +102,10 @@ def _describe_exposed_refs(plan: RefExchange) -> list[str]:
     exposed = sorted(ref for ref in plan.there if ref.startswith(LOCAL))
     if not exposed:
         return []
-    more = f" and {len(exposed) - 1} more" if len(exposed) > 1 else ""
+    ref, more = one_line(exposed[0], 200), f" and {len(exposed) - 1} more" if len(exposed) > 1 else ""
     return [
-        f"{plan.remote.shown} has {exposed[0]}{more}: a proposal that was withheld because of a secret was pushed by "
-        f"hand; rotate what it holds, then git push {plan.remote.shown} --delete {exposed[0]}"
+        f"{plan.remote.shown} has {ref}{more}: a proposal that was withheld because of a secret was pushed by hand; "
+        f"rotate what it holds, then git push {shlex.quote(plan.remote.shown)} --delete {shlex.quote(ref)}"
     ]
 
 

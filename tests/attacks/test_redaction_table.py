@@ -5,11 +5,13 @@ First the 25 places that people know, then those where the name stands behind so
 
 import random
 import re
+import sysconfig
 from itertools import product
+from pathlib import Path
 
 import pytest
 
-from gitnexus.redaction import redact
+from gitnexus.redaction import Redactor, redact
 from gitnexus.redaction.shape import ALPHABETS
 
 # In the notation of gitnexus/redaction/shape.py. Above, the form tells; below, only the name does.
@@ -220,3 +222,21 @@ def test_at_least_99_in_100_secrets_are_hidden_where_the_name_stands_behind_some
 @pytest.mark.parametrize("place", LOGGED)
 def test_a_password_of_no_form_is_hidden_wherever_a_log_names_it(place: str) -> None:
     assert [value for value in CHOSEN if value in redact(place.format(value)).text] == []
+
+
+@pytest.mark.slow
+def test_of_lines_of_real_code_less_than_1_in_10_000_is_taken_for_a_secret() -> None:
+    library = Path(sysconfig.get_path("stdlib"))
+    files = sorted(path for path in library.rglob("*.py") if "site-packages" not in path.parts)
+    lines = hidden = 0
+
+    for path in files[::3]:
+        text = path.read_bytes()
+        lines += text.count(b"\n")
+        stream = Redactor()
+        stream.feed(text)
+        stream.finish()
+        hidden += sum(each.count for each in stream.hidden)
+
+    assert lines > 100_000
+    assert hidden * 10_000 < lines, (hidden, lines)

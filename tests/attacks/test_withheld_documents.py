@@ -111,6 +111,15 @@ def test_a_mirror_pushes_what_is_withheld_and_sync_says_so(ada: Machine, hub: Pa
     assert ada.sync().said == []
 
 
+def test_the_name_of_such_a_ref_is_quoted_in_the_command_that_deletes_it(ada: Machine, hub: Path) -> None:
+    main = run_git(hub, "rev-parse", "main").strip()
+    run_git(hub, "update-ref", "refs/nexus/local/x;touch$IFS'pwned'", main)
+
+    (words,) = ada.sync().said
+
+    assert words.endswith("""--delete 'refs/nexus/local/x;touch$IFS'"'"'pwned'"'"''""")
+
+
 def test_a_server_that_hides_these_refs_takes_none_of_them(ada: Machine, hub: Path) -> None:
     ada.begin_waiting_run(IN_FILE)
     ada.sync()
