@@ -305,6 +305,16 @@ def _on_decision_settled(run: _ViewBuilder, event: Event) -> None:
     if body["how"] == "denied" and run.ended == "completed":
         run.ended = "failed"
         run.run["why"] = f"{body['action']} denied"
+    elif body["how"] == "approved" and run.ended == "failed" and _failed_by_what_was_settled(run):
+        run.ended = "completed"  # the clone that approved it carried it out
+        run.run["why"] = ""
+
+
+def _failed_by_what_was_settled(run: _ViewBuilder) -> bool:
+    """True if a run failed only because actions were denied here that a person settled as approved since."""
+    names, denied, rest = run.run.get("why", run.begin.why).partition(" denied")
+    known = [run.actions.get(name) for name in names.split(", ")]
+    return bool(denied) and not rest and all(one is not None and one.get("settled") == "approved" for one in known)
 
 
 def _on_run_cancelled(run: _ViewBuilder, event: Event) -> None:

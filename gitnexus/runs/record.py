@@ -17,6 +17,8 @@ def refresh_run_record(run: OpenRun) -> RunView:
     def change(before: Run) -> Run:
         if before.status == "landed" and (over or not run.foreign):
             return before  # its work is on a branch; a claim that the run is open again does not count
+        if _went_on_elsewhere(view):
+            return before
         ended = (before.ended or format_timestamp(utc_now())) if over else ""
         return before.changed(status=view.status, head=head if head != before.base else "", ended=ended)
 
@@ -33,6 +35,8 @@ def reset_run_record(run: OpenRun) -> None:
     head = _last_commit(run, view)
 
     def change(before: Run) -> Run:
+        if _went_on_elsewhere(view):
+            return before
         ended = (before.ended or format_timestamp(utc_now())) if view.status in ENDED else ""
         head_now = head if head != before.base else ""
         return before.changed(status=view.status, head=head_now, ended=ended, landed=view.landed or before.landed)
@@ -43,3 +47,8 @@ def reset_run_record(run: OpenRun) -> None:
 def _last_commit(run: OpenRun, view: RunView) -> str:
     """Return the tip of the run's branch; where that was put away, the last commit that its log tells of."""
     return tip_of_ref(run.repo, run.branch) or (view.commits[-1] if view.commits else "")
+
+
+def _went_on_elsewhere(view: RunView) -> bool:
+    """True if what was denied in this log was settled as approved: another log tells how the run ended."""
+    return any(one.status == "denied" and one.settled == "approved" for one in view.actions.values())

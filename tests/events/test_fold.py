@@ -183,3 +183,23 @@ def test_a_view_is_plain_json_in_camel_case() -> None:
 
     assert plain["inputTokens"] == 100
     assert plain["actions"]["a1"]["status"] == "executed"
+
+
+@pytest.mark.parametrize(("how", "why", "status"), [
+    ("approved", "a1 denied", "completed"),
+    ("denied", "a1 denied", "failed"),
+    ("approved", "a1, a2 denied", "failed"),
+    ("approved", "the tests fail", "failed"),
+])  # fmt: skip
+def test_a_run_that_failed_by_a_no_is_completed_once_that_is_settled_as_approved(
+    how: str, why: str, status: str
+) -> None:
+    settled = story(
+        5,
+        draft("permission.denied", action="a1", by="bob"),
+        draft("run.finished", ok=False, why=why),
+        draft("decision.contradicted", action="a1", here="denied", elsewhere="approved"),
+        draft("decision.settled", action="a1", how=how, by="ann"),
+    )
+
+    assert (settled.status, settled.odd) == (status, ())

@@ -1,11 +1,13 @@
 """What a person settled in one clone is settled in the other after they synced."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from tests.conftest import Nexus, run_git
 from tests.runs.live import events
+from tests.sync.conftest import cloned
 from tests.sync.two import Clone
 
 
@@ -78,3 +80,21 @@ def test_the_logs_of_both_are_on_the_server(ada: Clone, bob: Clone, hub: object,
     for clone in (ada, bob):
         tip = run_git(clone.place, "rev-parse", ref).strip()
         run_git(hub, "merge-base", "--is-ancestor", tip, ref)  # type: ignore[arg-type]
+
+
+def test_what_was_settled_as_approved_lands_in_a_third_clone_that_knew_of_the_no(
+    ada: Clone, bob: Clone, hub: Path, disputed: str
+) -> None:
+    cleo = cloned(hub, "cleo")
+    nexus = Nexus(cleo.place)
+    cleo.sync()
+    nexus("review", disputed)  # brings the log of the no to this machine
+    Nexus(ada.place).ok("approve", disputed, "a1")
+    for clone in (ada, bob, ada, cleo):
+        clone.sync()
+
+    for clone in (ada, bob, cleo):
+        (row,) = json.loads(Nexus(clone.place).ok("runs", "--all", "--json"))["runs"]
+        assert row["status"] == "completed"
+    assert f"{disputed} is on main" in nexus.ok("land", disputed)
+    assert (cleo.sync().said, ada.sync().said, bob.sync().said) == ([], [], [])
