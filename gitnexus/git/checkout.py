@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gitnexus.base.errors import Conflict, Failed
-from gitnexus.base.files import make_private_folder, remove_tree, replace_file
+from gitnexus.base.files import make_private_folder, remove_tree, replace_file, sync_file
 from gitnexus.git.child import git_error_line, run_git
 from gitnexus.git.discovery import Repo
 from gitnexus.git.file_stamps import Stamps, parse_index_stamps
@@ -17,6 +17,8 @@ from gitnexus.git.private import PrivateGit, private_git
 from gitnexus.git.refs import read_tip
 from gitnexus.git.worktrees import RUN_BRANCHES, Worktree
 
+# What git needs to know a worktree.
+_ADMIN = ("gitdir", "HEAD", "commondir")
 Meanwhile = Callable[[], object]
 
 
@@ -129,6 +131,7 @@ def _link_worktree(repo: Repo, place: Path, branch: str) -> None:
         aside.mkdir(parents=True)
         for name, content in files.items():
             (aside / name).write_bytes(content)
+            sync_file(aside / name)  # emptied by a power cut, they would leave a folder that no git knows
         place.mkdir(exist_ok=True)
         replace_file(place / ".git", b"gitdir: %s\n" % os.fsencode(admin))
         admin.parent.mkdir(exist_ok=True)
@@ -165,10 +168,19 @@ def _admin_folder(repo: Repo, place: Path) -> Path | None:
 
 def _is_admin_whole(git_dir: Path) -> bool:
     """Return True if git wrote every file of a new admin folder; the last one is `commondir`."""
+    return all(is_not_empty(git_dir / name) for name in _ADMIN)
+
+
+def is_worktree_linked(repo: Repo, place: Path) -> bool:
+    """Return True if a worktree and git's folder for it name each other; a kill or a power cut may leave half of it."""
+    files = [place / ".git", *(repo.common_dir / "worktrees" / place.name / name for name in _ADMIN)]
+    return all(is_not_empty(file) for file in files)
+
+
+def is_not_empty(file: Path) -> bool:
+    """Return True if there is a file, and something in it."""
     try:
-        return all(os.path.lexists(git_dir / name) for name in ("gitdir", "HEAD")) and bool(
-            (git_dir / "commondir").read_bytes().strip()
-        )
+        return file.stat().st_size > 0
     except OSError:
         return False
 
@@ -182,10 +194,19 @@ def _mend_head(git_dir: Path, branch: str) -> None:
 
 
 def _mend_link(repo: Repo, place: Path) -> None:
-    """Rewrite the `.git` file of a worktree if only that file is missing; its other files may be somebody's work."""
+    """Rewrite the `.git` file of a worktree if only that is missing or empty; other files may be somebody's work."""
     known = repo.common_dir / "worktrees" / place.name
-    if _is_admin_whole(known) and place.is_dir() and any(place.iterdir()) and not os.path.lexists(place / ".git"):
+    if _is_admin_whole(known) and place.is_dir() and any(place.iterdir()) and not is_not_empty(place / ".git"):
         replace_file(place / ".git", b"gitdir: %s\n" % os.fsencode(known))
+
+
+def set_unlinked_aside(repo: Repo, place: Path, aside: Path) -> None:
+    """Move away a worktree's folder that no git knows any more, as a power cut leaves it. Raises: OSError."""
+    admin = repo.common_dir / "worktrees" / place.name
+    is_cut = os.path.lexists(place / ".git") and not is_not_empty(place / ".git")
+    if is_cut and not _is_admin_whole(admin) and not place.is_symlink():
+        aside.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(place, aside)
 
 
 def _remove_half_added(repo: Repo, place: Path) -> None:
@@ -193,5 +214,7 @@ def _remove_half_added(repo: Repo, place: Path) -> None:
     half = repo.common_dir / "worktrees" / place.name
     if not os.path.lexists(place / ".git") or not _is_admin_whole(half):
         remove_tree(half)
+        for half_written in place.glob("..git.*.tmp") if place.is_dir() else ():
+            half_written.unlink(missing_ok=True)
         if place.is_dir() and [path.name for path in place.iterdir()] == [".git"] and (place / ".git").is_file():
             (place / ".git").unlink()

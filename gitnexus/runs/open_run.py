@@ -21,6 +21,7 @@ from gitnexus.events.model import Event, definition_hash
 from gitnexus.events.view import RunView
 from gitnexus.gateway.recorder import Recorder, run_folder
 from gitnexus.git import Repo
+from gitnexus.git.checkout import is_worktree_linked
 from gitnexus.git.config import user_config_value
 from gitnexus.git.file_stamps import Stamps
 from gitnexus.git.locks import break_worktree_locks
@@ -130,8 +131,8 @@ class OpenRun(RunLocks):
         return Path(real_path(home_folder())) / "private" / self.record.id
 
     def has_worktree(self) -> bool:
-        """True if the worktree and git's folder for it are there; a `git worktree add` that was killed leaves one."""
-        return (self.worktree_path / ".git").exists() and (self.repo.common_dir / "worktrees" / self.record.id).is_dir()
+        """True if the worktree and git's folder for it are there and whole."""
+        return is_worktree_linked(self.repo, self.worktree_path)
 
     @property
     def worktree(self) -> Repo:

@@ -3,7 +3,13 @@
 from gitnexus.base.randomness import random_hex as chance
 from gitnexus.events.kinds import shorten_text
 from gitnexus.git.branches import tip_of_ref
-from gitnexus.git.checkout import add_worktree, empty_worktree, fill_worktree, is_worktree_filled
+from gitnexus.git.checkout import (
+    add_worktree,
+    empty_worktree,
+    fill_worktree,
+    is_worktree_filled,
+    set_unlinked_aside,
+)
 from gitnexus.runs.foreign_consent import require_agreement
 from gitnexus.runs.lost_steps import restart_lost_steps
 from gitnexus.runs.open_run import OpenRun
@@ -30,6 +36,7 @@ def ensure_worktree(run: OpenRun) -> None:
     """Create the worktree, or complete one whose creation was killed: missing files would look like a patch."""
     if not run.has_worktree() or not is_worktree_filled(run.worktree):
         head = tip_of_ref(run.repo, run.branch) or run.record.base
+        set_unlinked_aside(run.repo, run.worktree_path, run.folder / f"left-{chance(8)}")
         run.stamps = add_worktree(run.repo, run.worktree_path, run.branch, head, run.record.id)
         restart_lost_steps(run)
 

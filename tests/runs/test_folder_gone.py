@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gitnexus.base.files import remove_tree
 from tests.conftest import Nexus, run_git
 from tests.rows import few_fast
 from tests.runs.live import approved, begun, folder, record
@@ -54,3 +55,31 @@ def test_a_run_whose_worktree_git_does_not_know_is_resumed(nexus: Nexus, project
 
     assert record(project, run)["status"] == "completed"
     assert f"{run} is on main" in nexus.ok("land", run)
+
+
+@pytest.mark.parametrize("emptied", ["all", ".git", "new"])
+def test_a_run_whose_worktree_a_power_cut_emptied_is_resumed_and_loses_nothing(
+    nexus: Nexus, project: Path, emptied: str
+) -> None:
+    run = begun(nexus)
+    (git_file,) = Path(os.environ["NEXUS_HOME"], "worktrees").glob(f"*/{run}/.git")
+    admin = project / ".git" / "worktrees" / run
+    if emptied == "new":
+        remove_tree(git_file.parent)
+        git_file.parent.mkdir()
+        (git_file.parent / "..git.0123abcd.tmp").write_text("")
+        remove_tree(admin)
+    else:
+        (git_file.parent / "by-hand.txt").write_text("not proposed yet\n")
+        git_file.write_text("")
+        for name in ("HEAD", "commondir", "gitdir", "locked") if emptied == "all" else ():
+            (admin / name).write_text("")
+
+    nexus("resume", run)
+    nexus.ok("approve", run, "--unseen")
+
+    assert record(project, run)["status"] == "completed"
+    assert f"{run} is on main" in nexus.ok("land", run)
+    if emptied != "new":
+        kept = [*git_file.parent.glob("by-hand.txt"), *folder(project, run).glob("left-*/by-hand.txt")]
+        assert [path.read_text() for path in kept] == ["not proposed yet\n"]
