@@ -12,7 +12,7 @@ from gitnexus.base.errors import Failed, NexusError
 from gitnexus.base.text import one_line
 from gitnexus.prompts.chat import LARGEST, ChatQuestion, ChatReply, Hear, ModelToolCall
 from gitnexus.prompts.http import ModelRequest, RetryLater, stream_answer
-from gitnexus.prompts.openai_chat import parse_arguments
+from gitnexus.prompts.openai_chat import BROKE_OFF, parse_arguments
 from gitnexus.prompts.settings import ModelEndpoint
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def _reply_of_response(response: "ModelResponse") -> ChatReply:
     from pydantic_ai.messages import TextPart, ToolCallPart
 
     if response.finish_reason is None:
-        raise RetryLater("the answer broke off before its end")
+        raise RetryLater(BROKE_OFF)
     calls = tuple(
         ModelToolCall(part.tool_call_id, part.tool_name, parse_arguments(part.args))
         for part in response.parts

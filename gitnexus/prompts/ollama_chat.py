@@ -7,6 +7,7 @@ from gitnexus.base.text import one_line
 from gitnexus.prompts.chat import LARGEST, ChatQuestion, ChatReply, Hear, ModelToolCall
 from gitnexus.prompts.http import ModelRequest, RetryLater, bearer_header, stream_answer
 from gitnexus.prompts.openai_chat import (
+    BROKE_OFF,
     function_tools,
     list_of,
     parse_arguments,
@@ -55,7 +56,7 @@ class OllamaChat:
             if chunk.get("done") is True:
                 last = chunk
         if last is None:
-            raise RetryLater("the answer broke off before its end")
+            raise RetryLater(BROKE_OFF)
         return _reply_of_parts(parts, last)
 
 

@@ -10,6 +10,7 @@ from gitnexus.prompts.chat import LARGEST, ChatQuestion, ChatReply, Hear, ModelT
 from gitnexus.prompts.http import ModelRequest, RefusedRequest, RetryLater, bearer_header, stream_answer
 from gitnexus.prompts.settings import ModelEndpoint
 
+BROKE_OFF = "the answer broke off before its end"
 _NO_CHAT = "what the server sent is not the answer of a chat"
 _MOST_CALLS = 64
 
@@ -140,9 +141,9 @@ class _StreamedChat:
     def reply(self) -> ChatReply:
         """Return the whole answer. Raises: RetryLater, Failed."""
         if not self.is_streamed:
-            return _reply_of_value(parse_object(b"\n".join(self._whole)))
+            return _reply_of_value(parse_object(b"\n".join(self._whole), _NO_CHAT))
         if not self._ended and not self._done:
-            raise RetryLater("the answer broke off before its end")
+            raise RetryLater(BROKE_OFF)
         message: dict[str, Any] = {"role": "assistant", "content": "".join(self._text)}
         if self._refusal:
             message["refusal"] = "".join(self._refusal)
@@ -213,12 +214,12 @@ def parse_arguments(given: Any) -> Mapping[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def parse_object(raw: bytes) -> dict[str, Any]:
-    """Return the object that a server sent. Raises: RetryLater."""
+def parse_object(raw: bytes, wrong: str = BROKE_OFF) -> dict[str, Any]:
+    """Return the object that a server sent, or a line of its stream. Raises: RetryLater, saying what is `wrong`."""
     try:
         value = parse_json(raw)
     except Invalid as exc:
-        raise RetryLater(_NO_CHAT) from exc
+        raise RetryLater(wrong) from exc
     if not isinstance(value, dict):
         raise RetryLater(_NO_CHAT)
     return value
