@@ -92,6 +92,10 @@ class ModelTools(Protocol):
     def offers(self) -> Sequence[ToolOffer]:
         """The tools."""
 
+    @property
+    def sources(self) -> Sequence[str]:
+        """The references of what was read so far."""
+
     def call(self, call: ModelToolCall) -> ToolResult:
         """Judge and carry out a call; what goes wrong is told to the model. Raises: NexusError to end the prompt."""
 

@@ -108,6 +108,10 @@ class _RecordedExchange:
         names = dict.fromkeys(call.name for turn in self._turns for call in turn.reply.calls)
         return [ToolOffer(name, "", {}) for name in names]
 
+    @property
+    def sources(self) -> Sequence[str]:
+        return ()
+
     def ask(self, question: ChatQuestion, _hear: Hear | None) -> ChatReply:
         if self.at >= len(self._turns):
             raise Failed("the record ends here")

@@ -49,10 +49,9 @@ class ModelSpecialist:
             raise Failed(f"a node of type {order.node.type} is run as it is, without a model")
         function = function_named(FUNCTIONS[order.node.type])
         prompter = _with_node_settings(self._prompter, order, function.name)
+        session = self._session_for(order)
         try:
-            reply = prompter.call(
-                function.name, given, function.output, feedback=order.feedback, session=self._session_for(order)
-            )
+            reply = prompter.call(function.name, given, function.output, feedback=order.feedback, session=session)
         except Failed as exc:
             wrong = exc.context.get("wrong")
             if not (order.feedback and wrong):
@@ -60,7 +59,8 @@ class ModelSpecialist:
             # Who was told what did not hold is asked again by who counts the tries.
             raise UnusableAnswer(str(wrong[-1])) from exc
         assert isinstance(reply.output, ResearchBundle | Plan | PlanChanges | ExecResult)  # noqa: S101 - these four
-        return WorkResult(output=reply.output, usage=_usage_of_reply(reply), wrong=reply.wrong)
+        sources = tuple(session.tools.sources) if session.tools else ()
+        return WorkResult(output=reply.output, usage=_usage_of_reply(reply), wrong=reply.wrong, sources=sources)
 
 
 def inputs_for_function(order: WorkOrder) -> dict[str, str]:

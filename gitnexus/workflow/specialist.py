@@ -126,11 +126,12 @@ class WorkOrder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkResult:
-    """The result: the output, its usage, and the errors of earlier answers."""
+    """The result: the output, its usage, the errors of earlier answers, and references of what was looked up for it."""
 
     output: Output
     usage: CallUsage = field(default_factory=CallUsage)
     wrong: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
 
 
 class Specialist(Protocol):

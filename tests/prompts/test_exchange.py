@@ -20,6 +20,7 @@ GOOD = {"question": "q", "summary": "so", "claims": [], "constraints": [], "unre
 class Tools:
     """Two tools; one fails."""
 
+    sources: tuple[str, ...] = ()
     offers = (ToolOffer("read", "", {"type": "object"}), ToolOffer("fail", "", {"type": "object"}))
 
     def call(self, call: ModelToolCall) -> ToolResult:

@@ -132,7 +132,8 @@ def _keep_sources(
     if not isinstance(result.output, ResearchBundle):
         return
     claims = result.output.claims
-    digests = _digest_sources(view, [*refs, *(ref for claim in claims for ref in claim.citations)])
+    cited_refs = (ref for claim in claims for ref in claim.citations)
+    digests = _digest_sources(view, [*refs, *cited_refs, *result.sources])
     names = [[_reference_for(view, ref) for ref in claim.citations] for claim in claims]
     cited = tuple(tuple(row) if all(name in digests for name in row) else () for row in names)
     found = begun.changed(base=view.library.base.commit, digests=digests, cited=cited)

@@ -44,6 +44,8 @@ _WORDS = {
 _BODIES = ("text", "diff", "output")
 _LARGEST_RESULT = 64 * 1024
 _NOT_LOGGED = ("action.proposed", "action.waiting", "action.rejected")
+# Of one search, as sources.
+_MOST_HITS = 50
 # Tests of two nodes would disturb each other in the one worktree.
 _testing = threading.Lock()
 
@@ -55,9 +57,13 @@ class RunModelTools:
         self._run, self._order, self._tip, self._show = run, order, tip, show
         self._limits = _spending_limits(run, order)
         self._calls = 0
-        # The paths that were read, as references.
-        self.read: dict[str, None] = {}
+        self._sources: dict[str, None] = {}
         self.offers: Sequence[ToolOffer] = [_offer_of(name) for name in (*_READS, _TESTS)]
+
+    @property
+    def sources(self) -> Sequence[str]:
+        """The references of the files that were read, or in which something was found."""
+        return tuple(self._sources)
 
     def call(self, call: ModelToolCall) -> ToolResult:
         """Judge and carry out a call, and log it. What goes wrong is told to the model."""
@@ -89,12 +95,13 @@ class RunModelTools:
 
     def _answer(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
         context = self._context()
-        if name != _TESTS:
-            if isinstance(path := given.get("path"), str) and name == "repo.read_file":
-                self.read[f"file:{path}"] = None
-            return call_tool(context, name, given)
-        with _testing:
-            return call_tool(context, name, given)
+        if name == _TESTS:
+            with _testing:
+                return call_tool(context, name, given)
+        answer = call_tool(context, name, given)
+        paths = [answer.get("path"), *(hit["path"] for hit in answer.get("hits", ())[:_MOST_HITS])]
+        self._sources |= {f"file:{path}": None for path in paths if path}
+        return answer
 
     def _context(self) -> ToolContext:
         """Return the run's tool context, which logs what is carried out; what is only read is one event of ours."""

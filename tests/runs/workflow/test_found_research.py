@@ -9,7 +9,7 @@ import pytest
 
 from tests.conftest import Nexus, run_git
 from tests.prompts.served_claims import claim, research
-from tests.prompts.stub import served
+from tests.prompts.stub import calling, served
 from tests.runs.live import events
 
 QUESTION = "What does load_config do?"
@@ -97,3 +97,22 @@ def test_rules_search_every_time_and_keep_no_sources(nexus: Nexus, project: Path
     assert one["claims"] == two["claims"]
     kept = run_git(project, "show", f"refs/nexus/state:research/research.{run}.research.json")
     assert "sources" not in json.loads(kept)["origin"]
+
+
+@pytest.mark.slow
+def test_what_a_model_looked_up_and_did_not_cite_is_a_source_as_well(nexus: Nexus, project: Path) -> None:
+    committed(project, "config.py", "def load_config(path):\n    return open(path).read()\n")
+    committed(project, "limits.txt", "at most 3\n")
+    look = calling(("repo_read_file", {"path": "limits.txt"}))
+    found = research("It reads a file.", claim("It reads.", "file:config.py#L1-L2"))
+    with served(look, found, found) as stub:
+        nexus.ok("model", "add", "--provider", "other", "--url", stub.url, "--model", "m", "--no-test")
+        asked(nexus)
+        asked(nexus)
+        calls = len(stub.asked)
+        committed(project, "limits.txt", "at most 4\n")
+        asked(nexus)
+
+    assert calls == 2
+    assert len(stub.asked) == 3
+    assert "file:limits.txt" in stub.prompts[2]
