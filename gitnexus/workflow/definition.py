@@ -57,6 +57,9 @@ OutputName = Annotated[str, *has_form(r"(?!.*\.\.)[a-z0-9][a-z0-9_.-]{0,63}", "t
 Name = Annotated[str, *has_form(r"([A-Za-z0-9][A-Za-z0-9._:/@+\[\]-]{0,199})?", "the name of a role or model")]
 Prompt = Annotated[str, Field(max_length=LONGEST_PROMPT), NO_NUL]
 Reference = Annotated[str, Field(max_length=500), NO_NUL]
+HandoffAdapter = Annotated[
+    str, Field(json_schema_extra={"enum": [*BACKINGS, *(name for name in ADAPTERS if name != "command")]})
+]
 Adapter = Annotated[str, Field(json_schema_extra={"enum": ["", *BACKINGS, *ADAPTERS]})]
 
 
@@ -124,7 +127,8 @@ class WorkflowNode(Document):
 class WorkflowDefinition(Document):
     """A workflow: its nodes, and in `edges` pairs of which the second node waits for the first.
 
-    `mode` is set when a run begins. What a schema cannot express, such as that no nodes wait for each other,
+    `mode` is set when a run begins. So is `handoffs`, the adapter that takes a handoff to a specialist of which the
+    workflow has no node; it is None where nobody is set, so that definitions from before keep their hash. What a schema cannot express, such as that no nodes wait for each other,
     `git nexus workflow check` says.
     """
 
@@ -136,6 +140,7 @@ class WorkflowDefinition(Document):
     budgets: WorkflowBudgets = WorkflowBudgets()
     stop: Many[StopOn] = ("failed", "blocked", "denied", "budget")
     mode: Mode = "default"
+    handoffs: dict[Specialist, HandoffAdapter] | None = None
 
 
 def make_node(id_: str, type_: NodeType, *, adapter: str = "", **given: Any) -> WorkflowNode:
@@ -163,6 +168,9 @@ def parse_workflow(value: Any, where: str) -> WorkflowDefinition:
         raise Invalid(f"{where}: version should be {VERSION}", hint="this file is of another git nexus")
     for one in definition.nodes:
         _check_node(one, f"{where}: node {one.id}")
+    for name, adapter in (definition.handoffs or {}).items():
+        if adapter == "command" or adapter not in (*BACKINGS, *ADAPTERS):
+            raise Invalid(f"{where}: handoffs: {name}: {adapter[:40]!r} cannot take a handoff")
     used = {one.id: one.inputs.uses for one in definition.nodes}
     check_graph([one.id for one in definition.nodes], definition.edges, used, where)
     return definition

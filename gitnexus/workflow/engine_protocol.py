@@ -76,6 +76,9 @@ class Stage(Protocol):
     def agent_takes_steps(self, node: str) -> bool:
         """Return True if the agent's program of a node is given the steps of its plan one by one."""
 
+    def asks_about_new_plan(self, node: str) -> bool:
+        """Return True if a plan that a handoff brings in is an action of its own: it changes what is carried out."""
+
     def agent_questions(self, node: str) -> Sequence[tuple[str, str]]:
         """Return the open questions that the agent's program of a node asked a person: name and text."""
 

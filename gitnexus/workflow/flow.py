@@ -86,18 +86,24 @@ class Flow:
         for at, type_ in enumerate(types):
             kind: NodeType = "plan" if type_ == "plan_patch" and not has_plan else type_
             backing = name if name in ADAPTERS else self._adapter_for_type(kind, parent)
-            made = make_node(ids[at], kind, adapter=backing, prompt=words, model=parent.model if not name else "")
+            # A model is one of its program: another program does not know it.
+            model = parent.model if not name and backing == parent.adapter else ""
+            made = make_node(ids[at], kind, adapter=backing, prompt=words, model=model)
             role = name if name and name not in ADAPTERS and name not in _TYPES else ""
             yield SideNode(
                 made.changed(role=role, inputs=NodeInputs(uses=(*parent.inputs.uses, *ids[:at]))), parent.id, action
             )
 
     def _adapter_for_type(self, type_: NodeType, parent: WorkflowNode) -> str:
-        """Return the adapter for a type of node in this workflow; by default the one without a model."""
+        """Return the adapter for a type of node: of a node of that type in this workflow, else who is set for handoffs.
+
+        By default it is the one without a model.
+        """
         wanted: Specialist = {"research": "researcher", "exec": "executor"}.get(type_, "planner")  # type: ignore[assignment]
         if parent.specialist == wanted:
             return parent.adapter
-        return next((one.adapter for one in self.definition.nodes if one.specialist == wanted), "")
+        there = [one.adapter for one in self.definition.nodes if one.specialist == wanted and one.type != "command"]
+        return there[0] if there else (self.definition.handoffs or {}).get(wanted, "")
 
     def outcome_of_handoff(self, progress: WorkflowProgress, action: str) -> bool | None:
         """Return True if all nodes of a handoff are completed, False if one failed, else None."""

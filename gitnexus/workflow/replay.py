@@ -199,6 +199,10 @@ class _RecordedStage:
         """Return whether the program was given steps then: before there was that, it was given the whole plan."""
         return any(event.body.get("node") == node and self._begins_step(event) for event in self._log)
 
+    def asks_about_new_plan(self, node: str) -> bool:
+        """Return whether it was asked about then: before there was that, such a plan was used at once."""
+        return any(one.kind == "action.proposed" and one.body.get("node") == node for one in self._log)
+
     def _begins_step(self, event: Event) -> bool:
         if event.kind != "artifact.written" or event.body["name"] != BLOCKED:
             return event.kind == "batch.started"

@@ -227,6 +227,10 @@ class NodeSteps:
             ]
         if isinstance(output, PlanChanges):
             return [self._plan_change_action(node, output)]
+        stage, side = self._engine.stage, node.id not in self._engine.flow.nodes
+        if isinstance(output, Plan) and side and stage.asks_about_new_plan(node.id):
+            new = json_document(output.plain())
+            return [NodeAction(CHANGES, output.goal, change=PlanReplacement("", stage.keep(PLAN, new).digest, new))]
         return []
 
     def _plan_change_action(self, node: WorkflowNode, changes: PlanChanges) -> NodeAction:

@@ -131,6 +131,10 @@ class LiveStage:
         """Return True: a plan is carried out step by step."""
         return True
 
+    def asks_about_new_plan(self, node: str) -> bool:
+        """Return True: it is asked about before it is used, as a change of a plan is."""
+        return True
+
     def agent_questions(self, node: str) -> Sequence[tuple[str, str]]:
         """Return the open questions of a node's agent."""
         mine = {one.body["question"] for one in self.run.events()

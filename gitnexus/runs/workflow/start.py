@@ -8,17 +8,21 @@ from gitnexus.runs.open_run import OpenRun
 from gitnexus.runs.preflight import require_startable_agents
 from gitnexus.runs.start import RunRequest, start_run
 from gitnexus.runs.workflow.agents import choose_agents
+from gitnexus.runs.workflow.backend_state import describe_backend
 from gitnexus.runs.workflow.backends import refuse_missing_model
 from gitnexus.runs.workflow.routing import workflow_settings
 from gitnexus.state import State
 from gitnexus.workflow.definition import (
+    SPECIALISTS,
     WorkflowDefinition,
     WorkflowNode,
     check_workflow,
     make_node,
     run_from_workflow,
 )
-from gitnexus.workflow.run_definition import MODEL
+from gitnexus.workflow.run_definition import EMBEDDED, MODEL
+from gitnexus.workflow.settings import WorkflowSettings
+from gitnexus.workflow.specialist import FUNCTIONS
 
 
 def start_workflow(
@@ -51,7 +55,27 @@ def _with_backends(state: State, definition: WorkflowDefinition) -> WorkflowDefi
         agent = "" if one.adapter or one.type == "command" else backed.get(one.specialist, "")
         return one.changed(adapter=agent, way=make_node(one.id, one.type, adapter=agent).way) if agent else one
 
-    return choose_agents(state, definition.changed(nodes=tuple(map(named, definition.nodes))), settings)[0]
+    made = choose_agents(state, definition.changed(nodes=tuple(map(named, definition.nodes))), settings)[0]
+    return made.changed(handoffs=_who_takes_handoffs(state, made, settings))
+
+
+def _who_takes_handoffs(
+    state: State, definition: WorkflowDefinition, settings: WorkflowSettings
+) -> dict[str, str] | None:
+    """Return the adapter of each specialist that has no node here and for which one is set; None if there is none.
+
+    Of several the first in the list is taken that can work here; when it is down, the next one takes over.
+    """
+    there = {one.specialist for one in definition.nodes if one.type != "command"}
+    found = dict(definition.handoffs or {})
+    for name in dict.fromkeys(SPECIALISTS.values()):
+        if name in there or name in found or settings.specialists.get(name, EMBEDDED) == EMBEDDED:
+            continue
+        agents = [one.agent for one in settings.lists.get(name, ())] or [settings.specialists[name]]
+        work = tuple(kind for kind, who in SPECIALISTS.items() if who == name and kind in FUNCTIONS)
+        up = [one for one in agents if not describe_backend(state, one, work)[1]] if len(agents) > 1 else agents
+        found[name] = (up or agents)[0]
+    return found or None
 
 
 def _refuse_editing_agents(state: State, definition: WorkflowDefinition) -> None:

@@ -23,6 +23,8 @@ before = len(open(log).readlines()) if os.path.exists(log) else 0
 with open(log, "a") as file:
     file.write(json.dumps([sys.argv[1:], told]) + chr(10))
 play = json.loads({play!r})
+if isinstance(play, dict):  # by node
+    play = play[os.path.basename(os.path.dirname(home)).partition(".")[2]]
 turn = play[min(before, len(play) - 1)]
 for name, text in turn.get("write", {{}}).items():
     os.makedirs(os.path.dirname(name) or ".", exist_ok=True); open(name, "w").write(text)
@@ -265,4 +267,33 @@ def test_a_step_that_is_too_big_is_split_before_a_program_is_started_for_it(
     assert [one["kind"] for one in split["actions"]] == ["handoff", "plan_patch"]
     assert handed  # nobody was started yet
     assert "S1.1, Make all of it" in first
+    assert nexus("replay", run, "--verify").returncode == 0
+
+
+def test_a_handoff_goes_to_who_is_set_for_that_role_though_the_workflow_has_no_node_of_it(
+    nexus: Nexus, project: Path, sealed: Path, play: Path
+) -> None:
+    home = Path(os.environ["NEXUS_HOME"]) / "settings.json"
+    home.write_text(json.dumps({"workflow": {"specialists": {"executor": "claude", "planner": "claude"}}}))
+    stuck = {"kind": "needs_plan_patch", "question": "in which order?"}
+    step = {"id": "S1", "title": "the total", "files": ["code.txt"], "commands": [["grep", "-q", "= 2", "code.txt"]]}
+    plays = {
+        "": [{"call": [["blocked", stuck]]}, {"write": {"code.txt": "total = 2\n"}}],
+        "handoff-a1": [{"say": json.dumps({"goal": "g", "steps": [step]})}],
+    }
+    play.write_text(FAKE.format(python=sys.executable, play=json.dumps(plays)))
+    play.chmod(0o755)
+    told = json.loads(nexus("run", "/exec correct the total", "--yes", "--json").stdout)
+    run = told["run"]["id"]
+    planned = json.loads(nexus("approve", "--unseen", "--wait", run, "--json").stdout)
+    handed = json.loads(nexus("approve", "--unseen", "--wait", run, "--json").stdout)
+    done = json.loads(nexus.ok("approve", "--unseen", "--wait", run, "--json"))
+
+    assert [(one["kind"], one["status"]) for one in told["actions"]] == [("handoff", "waiting")]
+    assert [one["kind"] for one in planned["actions"]] == ["handoff", "plan_patch"]
+    assert [one["kind"] for one in handed["actions"]] == ["handoff", "plan_patch", "patch"]
+    who = [(row["node"], row["adapter"]) for row in events(project, run, "node.started")]
+    assert ("handoff-a1", "claude") in who
+    assert done["run"]["status"] == "completed"
+    assert [row["step"] for row in events(project, run, "step.finished")] == ["S1"]
     assert nexus("replay", run, "--verify").returncode == 0
