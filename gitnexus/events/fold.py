@@ -139,6 +139,13 @@ def _on_node_started(run: _ViewBuilder, event: Event) -> None:
     }  # fmt: skip
 
 
+def _on_step_retried(run: _ViewBuilder, event: Event) -> None:
+    """A step of an agent that had ended is not over: a person denied what came of it, and said why."""
+    node = run.nodes.get(event.body["node"])
+    if node is not None and node["status"] == "completed":
+        node |= {"status": "blocked", "why": event.body["why"]}
+
+
 def _node_status_setter(status: str) -> "_Step":
     def set_status(run: _ViewBuilder, event: Event) -> None:
         node = run.nodes.setdefault(event.body["node"], {})
@@ -381,7 +388,7 @@ STEPS: Mapping[str, _Step] = {
     "run.committed": _on_run_committed,
     "output.checked": _ignore_event,
     "step.finished": _ignore_event,
-    "step.retried": _ignore_event,
+    "step.retried": _on_step_retried,
     "batch.started": _ignore_event,
     "batch.finished": _ignore_event,
     "checks.ran": _ignore_event,

@@ -24,7 +24,7 @@ from gitnexus.runs.model import ENDED, OPEN, Status
 from gitnexus.runs.open_run import Ask, OpenRun, Review
 from gitnexus.runs.prepare import failed_in_setup, prepare_worktree
 from gitnexus.runs.record import refresh_run_record
-from gitnexus.runs.steps import steps_of
+from gitnexus.runs.steps import denial_to_mend, steps_of
 from gitnexus.runs.worktree import make_agreed_worktree, reset_worktree_for_retry, reset_worktree_to_branch
 from gitnexus.workflow.run_definition import RunDefinition, RunNode
 
@@ -98,12 +98,15 @@ def _drive_to_question(
         if run.view().status not in ENDED:
             make_agreed_worktree(run, ends=ends)
             failed = prepare_worktree(run, definition, show, network)
-            for node in definition.nodes:
-                failed = failed or _run_node(run, definition, node, show, network)
-                known = run.view().nodes.get(node.id)
-                if known is not None and known.status == "blocked":
-                    break
-            waits = _settle_actions(run, review)
+            tries_again = True
+            while tries_again:
+                for node in definition.nodes:
+                    failed = failed or _run_node(run, definition, node, show, network)
+                    known = run.view().nodes.get(node.id)
+                    if known is not None and known.status == "blocked":
+                        break
+                waits = _settle_actions(run, review)
+                tries_again = not (waits or failed) and any(denial_to_mend(run, one) for one in definition.nodes)
             while not waits and not failed and (step := _next_handoff_step(run, definition)):
                 failed = _run_handoff_step(run, definition, step, show, network)
                 waits = _settle_actions(run, review)
@@ -156,9 +159,12 @@ def cancel_run(run: OpenRun, reason: str, by: str = "") -> RunView:
 def _run_node(run: OpenRun, definition: RunDefinition, node: RunNode, show: Show, network: Network | None) -> str:
     """Run a node's agent unless it already ended, and propose its changes; return why it failed, "" on success."""
     before = run.view().nodes.get(node.id)
-    if before is not None and before.status in ("completed", "failed"):
+    denied = denial_to_mend(run, node)
+    if before is not None and before.status in ("completed", "failed") and not denied:
         return before.why if before.status == "failed" else ""
-    asked_before = before is not None and before.status == "blocked"
+    if denied:
+        run.log.append("step.retried", "nexus", {"node": node.id, "step": "-", "why": shorten_text(denied)})
+    asked_before = before is not None and (before.status == "blocked" or bool(denied))
     if asked_before and run.view().questions:
         return ""
     # An agent that ended with a question is restarted once it is answered; one that was killed after its end is not.

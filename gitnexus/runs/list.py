@@ -21,7 +21,7 @@ from gitnexus.runs.logs import archived_run_ids
 from gitnexus.runs.model import ENDED, OPEN, Run
 from gitnexus.runs.open_run import OpenRun
 from gitnexus.runs.row_cache import RowCache
-from gitnexus.runs.steps import steps_of
+from gitnexus.runs.steps import denial_to_mend, steps_of
 from gitnexus.runs.store import read_all_runs, record_ids
 from gitnexus.runs.story import has_claimed_events
 from gitnexus.state import State
@@ -198,7 +198,10 @@ def can_end(run: OpenRun) -> bool:
     """True if all steps of a run ended, nothing waits and no process drives it."""
     view = run.view()
     through = {name for name, node in view.nodes.items() if node.status in ("completed", "failed")}
-    wanted = {node.id for node in steps_of(run, run.definition())}
+    steps = steps_of(run, run.definition())
+    wanted = {node.id for node in steps}
+    if any(denial_to_mend(run, node) for node in steps):
+        return False  # its agent is told so, and tries again
     return view.status not in ENDED and wanted <= through and not _format_waiting_count(view) and not run.is_driven()
 
 
@@ -209,7 +212,7 @@ def goes_on_by_itself(run: OpenRun) -> bool:
         return False
     view = run.view()
     left = [one for one in definition.nodes if one.id not in view.nodes or view.nodes[one.id].status != "completed"]
-    plain = all(one.type != "command" and one.adapter in ("", "embedded") for one in left)
+    plain = all(one.type != "command" and one.adapter in ("", "embedded") for one in left) and not definition.handoffs
     return plain and view.status not in ENDED and not run.is_driven()
 
 

@@ -3,7 +3,7 @@
 A handoff step is derived from the approved request and its message, so resuming computes the same step.
 """
 
-from gitnexus.adapters.table import ADAPTERS
+from gitnexus.adapters.table import ADAPTERS, find_adapter
 from gitnexus.base.errors import Invalid, NotFound
 from gitnexus.base.text import one_line
 from gitnexus.events.fold import handoff_step_name
@@ -15,6 +15,8 @@ from gitnexus.workflow.run_definition import RunDefinition, RunNode
 
 # It receives a command, not a prompt.
 _NO_AGENT = "command"
+# How often an agent is started again because a person denied its patch and said why.
+RETRIES = 3
 
 
 def steps_of(run: OpenRun, definition: RunDefinition) -> list[RunNode]:
@@ -45,6 +47,28 @@ def handoff_step(sender: RunNode, name: str, receiver: str, words: str, title: s
         way=sender.way,
         model=sender.model if adapter == sender.adapter else "",
     )
+
+
+def denial_to_mend(run: OpenRun, node: RunNode) -> str:
+    """Return why a person denied the last patch of an agent's program that has ended: it tries again, knowing that.
+
+    Empty without a reason, without a program that could mend it, and after as many tries as there are.
+    """
+    view = run.view()
+    known = view.nodes.get(node.id)
+    patches = [name for name, one in view.actions.items() if one.node == node.id and one.kind == "patch"]
+    if run.workflow() is not None or known is None or known.status != "completed" or not patches:
+        return ""
+    last = view.actions[patches[-1]]
+    if last.status != "denied" or not last.why or known.attempts > RETRIES or not find_adapter(node.adapter).program:
+        return ""
+    ended = 0
+    for event in run.events():
+        if event.kind == "node.completed" and event.body["node"] == node.id:
+            ended = event.seq
+        elif event.kind == "permission.denied" and event.body["action"] == patches[-1] and event.seq > ended > 0:
+            return f"{patches[-1]} denied: {last.why}"
+    return ""
 
 
 def refuse_unknown_receiver(state: State, sender: RunNode, receiver: str) -> None:

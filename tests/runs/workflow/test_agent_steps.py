@@ -297,3 +297,23 @@ def test_a_handoff_goes_to_who_is_set_for_that_role_though_the_workflow_has_no_n
     assert done["run"]["status"] == "completed"
     assert [row["step"] for row in events(project, run, "step.finished")] == ["S1"]
     assert nexus("replay", run, "--verify").returncode == 0
+
+
+def test_an_agent_without_a_workflow_is_told_why_its_patch_was_denied_and_tries_again(
+    nexus: Nexus, project: Path, sealed: Path, play: Path
+) -> None:
+    plays = {"": [{"write": {"code.txt": "total = 2\n# two\n"}}, {"write": {"code.txt": "total = 2\n"}}]}
+    play.write_text(FAKE.format(python=sys.executable, play=json.dumps(plays)))
+    play.chmod(0o755)
+    run = json.loads(nexus("run", "--agent", "claude", "correct the total", "--json").stdout)["run"]["id"]
+    again = json.loads(nexus("deny", run, "a1", "--reason", "without the comment", "--wait", "--json").stdout)
+    done = json.loads(nexus.ok("approve", "--unseen", "--wait", run, "--json"))
+    (log,) = sealed.glob(f"nexus/private/{run}/home/asked.jsonl")
+    argv, words = json.loads(log.read_text().splitlines()[1])
+
+    assert [(one["id"], one["status"]) for one in again["actions"]] == [("a1", "denied"), ("a2", "waiting")]
+    assert "a1 (correct the total) is denied: without the comment" in words
+    assert "--resume=s-0" in argv
+    assert done["run"]["status"] == "completed"
+    assert run_git(project, "show", f"nexus/{run}:code.txt") == "total = 2\n"
+    assert nexus("replay", run, "--verify").returncode == 0
