@@ -104,18 +104,42 @@ def remove_model(settings: dict[str, Any], name: str) -> tuple[dict[str, Any], l
     roles = [role for role, model in used.items() if model == name]
     for role in roles:
         del used[role]
-        found.get("workflow", {}).get("specialists", {}).pop(role, None)
+        given = found.get("workflow", {}).get("specialists", {})
+        rest = _without_model(given.get(role))
+        if rest:
+            given[role] = rest
+        else:
+            given.pop(role, None)
     return found, roles
 
 
 def use_model(settings: dict[str, Any], name: str, roles: Sequence[str]) -> dict[str, Any]:
-    """Return the user's settings with a model for some roles. Raises: NotFound."""
+    """Return the user's settings with a model for some roles; in a role's list it comes first. Raises: NotFound."""
     _require_model(settings, name)
     found = copy.deepcopy(settings)
     for role in roles:
         found[SECTION].setdefault("use", {})[role] = name
-        found.setdefault("workflow", {}).setdefault("specialists", {})[role] = MODEL
+        given = found.setdefault("workflow", {}).setdefault("specialists", {})
+        listed = isinstance(given.get(role), list)
+        mine = [row for row in given[role] if _agent_of_row(row) == MODEL] if listed else []
+        given[role] = [*(mine or [MODEL]), *_without_model(given[role])] if listed else MODEL
     return found
+
+
+def agents_of_role(settings: dict[str, Any], role: str) -> list[str]:
+    """Return the agents that the user's settings name for a role, in their order; empty for none."""
+    given = settings.get("workflow", {}).get("specialists", {}).get(role)
+    rows = given if isinstance(given, list) else [given] if given else []
+    return [_agent_of_row(row) for row in rows]
+
+
+def _without_model(given: Any) -> list[Any]:
+    """Return the rows of a role's list that are not the model; empty if there is no list."""
+    return [row for row in given if _agent_of_row(row) != MODEL] if isinstance(given, list) else []
+
+
+def _agent_of_row(row: Any) -> str:
+    return str(row.get("agent", "")) if isinstance(row, dict) else str(row)
 
 
 def free_roles(settings: dict[str, Any]) -> list[str]:

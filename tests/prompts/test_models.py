@@ -1,6 +1,7 @@
 """`git nexus model`: set up, listed, tested, used and removed; keys are found where they are and written nowhere."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -111,6 +112,25 @@ def test_a_model_is_listed_tested_given_to_roles_and_removed(project: Path, nexu
     assert removed == "one is removed; rules do the work of researcher, executor again\n"
     assert settings_of(sealed)["workflow"] == {"specialists": {"planner": "model"}}
     assert nexus("model", "test", "one").returncode == nexus("model", "remove", "one").returncode != 0
+
+
+def test_a_list_of_agents_is_kept_when_a_model_is_used_or_removed_and_a_single_one_makes_room_and_is_named(
+    project: Path, nexus: Nexus, sealed: Path
+) -> None:
+    models = {"small": {"url": "http://127.0.0.1:9/v1", "model": "m"}}
+    specialists = {"executor": ["codex", {"agent": "claude", "goodAt": ["docs"]}], "planner": "gemini"}
+    file = Path(os.environ["NEXUS_HOME"]) / "settings.json"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(json.dumps({"prompts": {"models": models}, "workflow": {"specialists": specialists}}))
+
+    said = nexus.ok("model", "use", "small", "--for", "executor", "--for", "planner")
+    used = json.loads(file.read_text())["workflow"]["specialists"]
+    nexus.ok("model", "remove", "small")
+    removed = json.loads(file.read_text())["workflow"]["specialists"]
+
+    assert "executor (first, then codex, claude), planner (in the place of gemini)" in said
+    assert used == {"executor": ["model", *specialists["executor"]], "planner": "model"}
+    assert removed == {"executor": specialists["executor"]}
 
 
 def test_a_role_asks_the_model_that_it_uses(project: Path, nexus: Nexus) -> None:

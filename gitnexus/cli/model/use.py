@@ -1,10 +1,10 @@
 """`git nexus model use`: make roles ask a model."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from gitnexus.prompts.models import use_model
+from gitnexus.prompts.models import agents_of_role, use_model
 from gitnexus.prompts.settings import ROLES
 from gitnexus.state.settings import write_user_settings
 from gitnexus.ui.commands import NexusCommand
@@ -19,7 +19,25 @@ if TYPE_CHECKING:
 @click.option("--for", "roles", multiple=True, type=click.Choice(ROLES), help="Which role; all three by default.")
 @with_nexus
 def use_model_command(nexus: "Nexus", name: str, roles: tuple[str, ...]) -> None:
-    """Make roles ask a model. This holds in all of your projects."""
+    """Make roles ask a model. This holds in all of your projects.
+
+    In a role with a list of agents it comes first, and the others stay; a single agent makes room for it.
+    """
     chosen = list(roles or ROLES)
-    write_user_settings(lambda settings: use_model(settings, name, chosen))
-    print_answer({"model": name, "roles": chosen}, f"{name} is used by: {', '.join(chosen)}", nexus.described)
+    said: list[str] = []
+
+    def change(settings: dict[str, Any]) -> dict[str, Any]:
+        after = use_model(settings, name, chosen)
+        said[:] = [_describe_use(role, agents_of_role(settings, role), agents_of_role(after, role)) for role in chosen]
+        return after
+
+    write_user_settings(change)
+    print_answer({"model": name, "roles": chosen}, f"{name} is used by: {', '.join(said)}", nexus.described)
+
+
+def _describe_use(role: str, before: list[str], after: list[str]) -> str:
+    """Return a role, with what became of the agents that were set for it."""
+    if len(after) > 1:
+        return f"{role} (first, then {', '.join(after[1:])})"
+    gone = [agent for agent in before if agent not in (*after, "embedded")]
+    return f"{role} (in the place of {', '.join(gone)})" if gone else role
