@@ -1,24 +1,21 @@
 """Computes the state of a run (`RunView`) from its events alone. Pure: no clock, no disk, no network."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
 from gitnexus.base.errors import Failed, Invalid
 from gitnexus.events.artifacts import ArtifactRef
 from gitnexus.events.kinds import check_event_readable
 from gitnexus.events.model import Event
-from gitnexus.events.view import ActionView, NodeView, RunView, Status
+from gitnexus.events.view import RunView
+from gitnexus.events.view_builder import ViewBuilder
 
 # Who said yes where no person did.
 POLICY = "policy"
-# What was begun and not seen to end, and can be brought to its end without anybody outside of the run noticing.
-MENDED = ("patch", "handoff", "plan_patch", "agenda_patch")
-_ENDS = ("completed", "failed", "cancelled", "landed")
 
 
 def fold(events: Iterable[Event], view: RunView | None = None) -> RunView:
     """Return the state of a run after these events. Raises: Failed for an event that this version does not support."""
-    folding = _ViewBuilder(view or RunView())
+    folding = ViewBuilder(view or RunView())
     event = None
     for event in events:
         try:
@@ -37,86 +34,12 @@ def fold_next_event(view: RunView, event: Event) -> RunView:
     return fold((event,), view)
 
 
-class _ViewBuilder:
-    """A view under construction, made of plain dicts: a frozen record per event would cost more than reading them."""
-
-    def __init__(self, view: RunView) -> None:
-        self.begin = view
-        self.run: dict[str, Any] = {}
-        self.ended: Status | None = view.status if view.status in _ENDS else None
-        self.nodes: dict[str, dict[str, Any]] = {name: dict(vars(node)) for name, node in view.nodes.items()}
-        self.actions: dict[str, dict[str, Any]] = {name: dict(vars(one)) for name, one in view.actions.items()}
-        self.questions = dict(view.questions)
-        self.disputed = dict(view.disputed)
-        self.input, self.output, self.cost = view.input_tokens, view.output_tokens, view.cost
-        self.commits = list(view.commits)
-        self.artifacts = list(view.artifacts)
-        self.nonces = dict.fromkeys(view.nonces)
-        self.odd = list(view.odd)
-
-    def mark_odd(self, event: Event, what: str) -> None:
-        self.odd.append(f"event {event.seq}: {what}")
-
-    def action(self, event: Event) -> dict[str, Any] | None:
-        """Return the action that an event refers to; one that was never proposed is listed as odd and has no effect."""
-        found = self.actions.get(event.body["action"])
-        if found is None:
-            self.mark_odd(event, f"{event.kind} for an action that was never proposed")
-        return found
-
-    def view(self, last: Event | None) -> RunView:
-        """Return the frozen view."""
-        if last is not None:
-            self.run |= {"last": last.time, "seq": last.seq}
-        return self.begin.changed(
-            **self.run,
-            status=self.ended or self._current_status(),
-            nodes={name: NodeView(**node) for name, node in self.nodes.items()},
-            actions={name: ActionView(**action) for name, action in self.actions.items()},
-            questions=self.questions,
-            disputed=self.disputed,
-            input_tokens=self.input,
-            output_tokens=self.output,
-            cost=self.cost,
-            commits=tuple(self.commits),
-            artifacts=tuple(self.artifacts),
-            nonces=tuple(self.nonces),
-            odd=tuple(self.odd),
-        )
-
-    def _current_status(self) -> Status:
-        if self.questions or any(map(_is_waiting, self.actions.values())):
-            return "waiting"
-        steps = {node["status"] for node in self.nodes.values()}
-        if "blocked" in steps or (self._is_handed_over() and "started" not in steps):
-            return "blocked"
-        return "running"
-
-    def _is_handed_over(self) -> bool:
-        """Return True if a handoff was approved and its agent has not started."""
-        return any(
-            action["kind"] == "handoff" and action["status"] == "executed" and handoff_step_name(name) not in self.nodes
-            for name, action in self.actions.items()
-        )
-
-
-def handoff_step_name(handoff: str) -> str:
-    """Return the name of the step that an approved handoff becomes."""
-    return f"handoff-{handoff}"
-
-
-def _is_waiting(action: Mapping[str, Any]) -> bool:
-    # What was begun and not seen to end needs a person, but for what we can bring to its end ourselves.
-    begun = action["status"] == "unknown" and action["kind"] not in MENDED
-    return begun or action["status"] == "waiting"
-
-
-def _on_workflow_started(run: _ViewBuilder, event: Event) -> None:
+def _on_workflow_started(run: ViewBuilder, event: Event) -> None:
     names = ("run", "definition", "task", "agent", "base", "branch", "policy")
     run.run |= {name: event.body[name] for name in names if name in event.body} | {"started": event.time}
 
 
-def _on_run_resumed(run: _ViewBuilder, event: Event) -> None:
+def _on_run_resumed(run: ViewBuilder, event: Event) -> None:
     if event.body["definition"] != (run.run.get("definition") or run.begin.definition):
         run.mark_odd(event, "resumed with another definition")
     if run.ended == "failed":
@@ -124,7 +47,7 @@ def _on_run_resumed(run: _ViewBuilder, event: Event) -> None:
         run.run["why"] = ""
 
 
-def _on_node_started(run: _ViewBuilder, event: Event) -> None:
+def _on_node_started(run: ViewBuilder, event: Event) -> None:
     body = event.body
     before = run.nodes.get(body["node"])
     if before and before["status"] == "completed":
@@ -139,7 +62,7 @@ def _on_node_started(run: _ViewBuilder, event: Event) -> None:
     }  # fmt: skip
 
 
-def _on_step_retried(run: _ViewBuilder, event: Event) -> None:
+def _on_step_retried(run: ViewBuilder, event: Event) -> None:
     """A step of an agent that had ended is not over: a person denied what came of it, and said why."""
     node = run.nodes.get(event.body["node"])
     if node is not None and node["status"] == "completed":
@@ -147,7 +70,7 @@ def _on_step_retried(run: _ViewBuilder, event: Event) -> None:
 
 
 def _node_status_setter(status: str) -> "_Step":
-    def set_status(run: _ViewBuilder, event: Event) -> None:
+    def set_status(run: ViewBuilder, event: Event) -> None:
         node = run.nodes.setdefault(event.body["node"], {})
         if not node:
             run.mark_odd(event, f"{event.kind} for a step that never began")
@@ -156,7 +79,7 @@ def _node_status_setter(status: str) -> "_Step":
     return set_status
 
 
-def _on_action_proposed(run: _ViewBuilder, event: Event) -> None:
+def _on_action_proposed(run: ViewBuilder, event: Event) -> None:
     body = event.body
     if body["action"] in run.actions:
         # The first one is what was judged and approved; a second of that name must not slip in under it.
@@ -178,7 +101,7 @@ def _on_action_proposed(run: _ViewBuilder, event: Event) -> None:
         _give_up_action(run, event, body["replaces"])
 
 
-def _give_up_action(run: _ViewBuilder, event: Event, name: str) -> None:
+def _give_up_action(run: ViewBuilder, event: Event, name: str) -> None:
     """Replace one action by another in a single event, so that a kill never leaves both or neither."""
     action = run.actions.get(name)
     if action is None or action["status"] not in ("proposed", "waiting"):
@@ -190,7 +113,7 @@ def _give_up_action(run: _ViewBuilder, event: Event, name: str) -> None:
 _AFTER = {"allow": "approved", "ask": "waiting", "deny": "denied"}
 
 
-def _on_action_judged(run: _ViewBuilder, event: Event) -> None:
+def _on_action_judged(run: ViewBuilder, event: Event) -> None:
     action = run.action(event)
     if action is None:
         return
@@ -206,7 +129,7 @@ def _on_action_judged(run: _ViewBuilder, event: Event) -> None:
         action |= {"by": event.body["rule"], "why": event.body["why"]}
 
 
-def _on_permission_granted(run: _ViewBuilder, event: Event) -> None:
+def _on_permission_granted(run: ViewBuilder, event: Event) -> None:
     action = run.action(event)
     if action is None:
         return
@@ -218,7 +141,7 @@ def _on_permission_granted(run: _ViewBuilder, event: Event) -> None:
         action |= {"status": "approved", "by": event.body["by"]}
 
 
-def _on_permission_denied(run: _ViewBuilder, event: Event) -> None:
+def _on_permission_denied(run: ViewBuilder, event: Event) -> None:
     action = run.action(event)
     if action is None:
         return
@@ -228,13 +151,13 @@ def _on_permission_denied(run: _ViewBuilder, event: Event) -> None:
     action |= {"status": "denied", "by": event.body.get("by", ""), "why": event.body.get("why", "")}
 
 
-def _on_action_rejected(run: _ViewBuilder, event: Event) -> None:
+def _on_action_rejected(run: ViewBuilder, event: Event) -> None:
     # What is malformed has no digest and often was never proposed.
     if event.body["action"] in run.actions:
         _on_permission_denied(run, event)
 
 
-def _on_tool_intended(run: _ViewBuilder, event: Event) -> None:
+def _on_tool_intended(run: ViewBuilder, event: Event) -> None:
     action = run.action(event)
     if action is None:
         return
@@ -247,7 +170,7 @@ def _on_tool_intended(run: _ViewBuilder, event: Event) -> None:
     action["status"] = "unknown"
 
 
-def _on_tool_executed(run: _ViewBuilder, event: Event) -> None:
+def _on_tool_executed(run: ViewBuilder, event: Event) -> None:
     action = run.action(event)
     if action is None:
         return
@@ -258,29 +181,29 @@ def _on_tool_executed(run: _ViewBuilder, event: Event) -> None:
     action["output"] = "" if body["ok"] else body.get("result", "")
 
 
-def _on_question_asked(run: _ViewBuilder, event: Event) -> None:
+def _on_question_asked(run: ViewBuilder, event: Event) -> None:
     run.questions[event.body["question"]] = event.body["text"]
 
 
-def _on_question_answered(run: _ViewBuilder, event: Event) -> None:
+def _on_question_answered(run: ViewBuilder, event: Event) -> None:
     if run.questions.pop(event.body["question"], None) is None:
         run.mark_odd(event, "an answer to what was not asked")
 
 
-def _on_artifact_written(run: _ViewBuilder, event: Event) -> None:
+def _on_artifact_written(run: ViewBuilder, event: Event) -> None:
     body = event.body
     run.artifacts.append(ArtifactRef(name=body["name"], digest=body["digest"], size=body["size"]))
 
 
-def _on_policy_changed(run: _ViewBuilder, event: Event) -> None:
+def _on_policy_changed(run: ViewBuilder, event: Event) -> None:
     run.run["policy"] = event.body["digest"]
 
 
-def _on_run_checkpointed(run: _ViewBuilder, event: Event) -> None:
+def _on_run_checkpointed(run: ViewBuilder, event: Event) -> None:
     run.run["checkpoint"] = event.body["commit"]
 
 
-def _on_run_committed(run: _ViewBuilder, event: Event) -> None:
+def _on_run_committed(run: ViewBuilder, event: Event) -> None:
     action = run.action(event)
     if action is None:
         return
@@ -293,18 +216,18 @@ def _on_run_committed(run: _ViewBuilder, event: Event) -> None:
     run.commits.append(event.body["commit"])
 
 
-def _on_run_landed(run: _ViewBuilder, event: Event) -> None:
+def _on_run_landed(run: ViewBuilder, event: Event) -> None:
     run.ended = "landed"
     run.run["landed"] = event.body["commit"]
 
 
-def _on_decision_contradicted(run: _ViewBuilder, event: Event) -> None:
+def _on_decision_contradicted(run: ViewBuilder, event: Event) -> None:
     body = event.body
     if run.action(event) is not None:
         run.disputed[body["action"]] = body.get("text") or f"{body['here']} here and {body['elsewhere']} elsewhere"
 
 
-def _on_decision_settled(run: _ViewBuilder, event: Event) -> None:
+def _on_decision_settled(run: ViewBuilder, event: Event) -> None:
     body, action = event.body, run.action(event)
     if action is None or run.disputed.pop(body["action"], None) is None:
         return
@@ -317,19 +240,19 @@ def _on_decision_settled(run: _ViewBuilder, event: Event) -> None:
         run.run["why"] = ""
 
 
-def _failed_by_what_was_settled(run: _ViewBuilder) -> bool:
+def _failed_by_what_was_settled(run: ViewBuilder) -> bool:
     """True if a run failed only because actions were denied here that a person settled as approved since."""
     names, denied, rest = run.run.get("why", run.begin.why).partition(" denied")
     known = [run.actions.get(name) for name in names.split(", ")]
     return bool(denied) and not rest and all(one is not None and one.get("settled") == "approved" for one in known)
 
 
-def _on_run_cancelled(run: _ViewBuilder, event: Event) -> None:
+def _on_run_cancelled(run: ViewBuilder, event: Event) -> None:
     run.ended = "cancelled"
     run.run["why"] = event.body.get("why", "")
 
 
-def _on_run_finished(run: _ViewBuilder, event: Event) -> None:
+def _on_run_finished(run: ViewBuilder, event: Event) -> None:
     if run.ended in ("cancelled", "landed"):
         run.mark_odd(event, f"finished after it was {run.ended}")
         return
@@ -337,7 +260,7 @@ def _on_run_finished(run: _ViewBuilder, event: Event) -> None:
     run.run["why"] = event.body.get("why", "")
 
 
-def _on_agent_spent(run: _ViewBuilder, event: Event) -> None:
+def _on_agent_spent(run: ViewBuilder, event: Event) -> None:
     body = event.body
     run.input += body["input"]
     run.output += body["output"]
@@ -348,20 +271,20 @@ def _on_agent_spent(run: _ViewBuilder, event: Event) -> None:
             run.nodes[body["node"]]["session"] = body["session"]
 
 
-def _on_lease_taken(run: _ViewBuilder, event: Event) -> None:
+def _on_lease_taken(run: ViewBuilder, event: Event) -> None:
     run.run["holder"] = event.body["holder"]
 
 
-def _on_lease_lost(run: _ViewBuilder, event: Event) -> None:
+def _on_lease_lost(run: ViewBuilder, event: Event) -> None:
     if event.body["holder"] == run.run.get("holder", run.begin.holder):
         run.run["holder"] = ""
 
 
-def _ignore_event(run: _ViewBuilder, event: Event) -> None:
+def _ignore_event(run: ViewBuilder, event: Event) -> None:
     """Change nothing; the event is only shown in the timeline."""
 
 
-_Step = Callable[[_ViewBuilder, Event], None]
+_Step = Callable[[ViewBuilder, Event], None]
 # A row for each row of kinds.KINDS: a test compares the two, so a kind cannot be forgotten here.
 STEPS: Mapping[str, _Step] = {
     "workflow.started": _on_workflow_started,

@@ -4,9 +4,9 @@ import contextlib
 
 from gitnexus.adapters.protocol import AgentEnd
 from gitnexus.base.errors import Busy, DeniedByPolicy, Failed, Invalid, NexusError, NotFound
-from gitnexus.events.fold import MENDED
 from gitnexus.events.kinds import shorten_text
 from gitnexus.events.view import ActionView, RunView
+from gitnexus.events.view_builder import MENDED
 from gitnexus.gateway.sandboxed import WorktreeSandbox
 from gitnexus.git.branches import tip_of_ref
 from gitnexus.git.locks import change_refs

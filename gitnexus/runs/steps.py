@@ -6,7 +6,7 @@ A handoff step is derived from the approved request and its message, so resuming
 from gitnexus.adapters.table import ADAPTERS, find_adapter
 from gitnexus.base.errors import Invalid, NotFound
 from gitnexus.base.text import one_line
-from gitnexus.events.fold import handoff_step_name
+from gitnexus.events.view_builder import handoff_step_name
 from gitnexus.policy.model import HandoffRequest
 from gitnexus.runs.actions.propose import read_proposed_request
 from gitnexus.runs.open_run import OpenRun

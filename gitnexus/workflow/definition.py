@@ -128,8 +128,8 @@ class WorkflowDefinition(Document):
     """A workflow: its nodes, and in `edges` pairs of which the second node waits for the first.
 
     `mode` is set when a run begins. So is `handoffs`, the adapter that takes a handoff to a specialist of which the
-    workflow has no node; it is None where nobody is set, so that definitions from before keep their hash. What a schema cannot express, such as that no nodes wait for each other,
-    `git nexus workflow check` says.
+    workflow has no node; it is None where nobody is set, so that definitions from before keep their hash. `git nexus
+    workflow check` finds what a schema cannot express, such as nodes that wait for each other.
     """
 
     version: Annotated[int, Field(json_schema_extra={"const": VERSION})] = VERSION

@@ -6,8 +6,9 @@ The log records how far a killed command came, so nothing is executed twice.
 from collections.abc import Callable
 
 from gitnexus.base.errors import Conflict
-from gitnexus.events.fold import MENDED, POLICY
+from gitnexus.events.fold import POLICY
 from gitnexus.events.kinds import shorten_text
+from gitnexus.events.view_builder import MENDED
 from gitnexus.policy.model import PatchRequest, Scope
 from gitnexus.policy.request import request_digest
 from gitnexus.runs.actions import execute

@@ -10,9 +10,9 @@ from typing import NamedTuple
 from gitnexus.adapters.table import ADAPTERS
 from gitnexus.base.errors import Conflict, Invalid, NotFound, VerificationFailed
 from gitnexus.base.text import one_line
-from gitnexus.events.fold import handoff_step_name
 from gitnexus.events.kinds import shorten_text
 from gitnexus.events.view import ActionView
+from gitnexus.events.view_builder import handoff_step_name
 from gitnexus.gateway.patching import make_patch_rows
 from gitnexus.gateway.paths import patch_refusals, repository_refusals
 from gitnexus.git.commits import tree_of_commit

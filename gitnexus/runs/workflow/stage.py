@@ -13,9 +13,9 @@ from gitnexus.adapters.protocol import AgentEvent
 from gitnexus.base.errors import Invalid
 from gitnexus.base.text import one_line
 from gitnexus.events.artifacts import ArtifactRef
-from gitnexus.events.fold import MENDED
 from gitnexus.events.log import EventDraft
 from gitnexus.events.model import Event
+from gitnexus.events.view_builder import MENDED
 from gitnexus.git.private import private_git
 from gitnexus.policy.model import HandoffRequest, Network
 from gitnexus.projects.open_state import open_state

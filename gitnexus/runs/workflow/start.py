@@ -14,6 +14,7 @@ from gitnexus.runs.workflow.routing import workflow_settings
 from gitnexus.state import State
 from gitnexus.workflow.definition import (
     SPECIALISTS,
+    Specialist,
     WorkflowDefinition,
     WorkflowNode,
     check_workflow,
@@ -61,7 +62,7 @@ def _with_backends(state: State, definition: WorkflowDefinition) -> WorkflowDefi
 
 def _who_takes_handoffs(
     state: State, definition: WorkflowDefinition, settings: WorkflowSettings
-) -> dict[str, str] | None:
+) -> dict[Specialist, str] | None:
     """Return the adapter of each specialist that has no node here and for which one is set; None if there is none.
 
     Of several the first in the list is taken that can work here; when it is down, the next one takes over.
