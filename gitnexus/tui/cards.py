@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from gitnexus.base.argvtext import bracket_if_needed
 from gitnexus.base.text import make_visible, one_line
 from gitnexus.tui.model import CardKey, CardLine, CardSection, ChatCard, Tone
+from gitnexus.ui.card import diff_line_kind
 
 if TYPE_CHECKING:
     from gitnexus.gateway.card import Card, FileRow
@@ -103,7 +104,7 @@ def _action_sections(card: "Card") -> Iterable[CardSection]:
     elif card.files:
         yield from _file_sections(card)
     elif card.body:
-        lines = tuple(CardLine(line, _tone_of_line(line)) for line in card.body)
+        lines = tuple(CardLine(line, diff_line_kind(line)) for line in card.body)
         yield CardSection("text", lines, folded=len(lines) > _FOLDED_AT)
     for part in card.parts:
         yield CardSection(part.title, tuple(map(CardLine, part.lines)), folded=len(part.lines) > _FOLDED_AT)
@@ -115,10 +116,10 @@ def _file_sections(card: "Card") -> Iterable[CardSection]:
     for at, row in enumerate(card.files):
         lines = diffs[at] if at < len(diffs) and len(diffs) == len(card.files) else ()
         yield CardSection(
-            _file_title(row), tuple(CardLine(line, _tone_of_line(line)) for line in lines), folded=many, path=row.path
+            _file_title(row), tuple(CardLine(line, diff_line_kind(line)) for line in lines), folded=many, path=row.path
         )
     if len(diffs) != len(card.files):
-        rest = tuple(CardLine(line, _tone_of_line(line)) for part in diffs for line in part)
+        rest = tuple(CardLine(line, diff_line_kind(line)) for part in diffs for line in part)
         yield CardSection("the difference", rest, folded=many)
     added, removed = (sum(getattr(row, name) or 0 for row in card.files) for name in ("added", "removed"))
     yield CardSection(f"{_count_with_noun(len(card.files), 'file')}, +{added} -{removed}", ())
@@ -143,13 +144,6 @@ def _split_diff_by_file(body: Sequence[str]) -> list[tuple[str, ...]]:
             if told or not line.startswith(("index ", "--- ", "+++ ")):
                 parts[-1].append(line)
     return [tuple(part[:-1] if part and not part[-1] else part) for part in parts]
-
-
-def _tone_of_line(line: str) -> Tone:
-    if line.startswith(("+++", "---", "diff ", "index ", "new file", "deleted file", "old mode", "new mode")):
-        return "head"
-    tones: dict[str, Tone] = {"+": "add", "-": "del", "@": "hunk"}
-    return tones.get(line[:1], "")
 
 
 def card_for_question(run: str, question: str, text: str) -> ChatCard:

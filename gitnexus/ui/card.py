@@ -1,7 +1,7 @@
 """Draws a card on the terminal, in a frame that agent text cannot leave."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 _FOLDED_AT = 40
 _LONGEST_FACT = 600
 _MOST_PLACES = 10
+DiffLineKind = Literal["", "head", "hunk", "add", "del"]
+_DIFF_HEADS = ("+++", "---", "diff ", "index ", "new file", "deleted file", "old mode", "new mode")
+_DIFF_COLOURS = {"add": "green", "del": "red", "hunk": "cyan"}
 _COLOURS = {"allow": "green", "ask": "yellow", "deny": "red"}
 
 
@@ -136,8 +139,16 @@ def _file_lines(files: "tuple[FileRow, ...]") -> list[str]:
     return [*found, f"{count}, +{added} −{removed}"]
 
 
+def diff_line_kind(line: str) -> DiffLineKind:
+    """Return what a line of a diff is: the head of a file, a hunk, an added or removed line, or "" for any other."""
+    if line.startswith(_DIFF_HEADS):
+        return "head"
+    kinds: dict[str, DiffLineKind] = {"+": "add", "-": "del", "@": "hunk"}
+    return kinds.get(line[:1], "")
+
+
 def _color_diff_line(piece: str, line: str) -> str:
-    if line.startswith(("+++", "---", "diff ", "index ", "new file", "deleted file")):
+    kind = diff_line_kind(line)
+    if kind == "head":
         return click.style(piece, bold=True)
-    colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
-    return click.style(piece, fg=colour) if colour else piece
+    return click.style(piece, fg=_DIFF_COLOURS[kind]) if kind else piece
