@@ -1,21 +1,18 @@
 """Parses the `prompts` section of the settings: client library, models and endpoints. Keys are named, never stored."""
 
-import re
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 from pydantic import Field
 
 from gitnexus.base.document import Document, Many
 from gitnexus.base.errors import Failed, Invalid
+from gitnexus.prompts.address import check_key_variable, check_model_address, is_loopback_url
 from gitnexus.prompts.functions import FUNCTIONS
 from gitnexus.prompts.key_sources import read_key
 from gitnexus.prompts.tool_budget import ToolLimits
 
 SECTION = "prompts"
 MOST_RETRIES = 5
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
-_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{0,99}")
 Via = Literal["baml", "pydantic-ai"]
 # What a server speaks: chat completions as OpenAI defines them, or the interface of its own.
 Interface = Literal["openai", "ollama", "anthropic", "gemini"]
@@ -58,7 +55,7 @@ class ModelEndpoint(Document):
     @property
     def is_loopback(self) -> bool:
         """Return True if the server is on this machine."""
-        return urlsplit(self.url).hostname in _LOOPBACK
+        return is_loopback_url(self.url)
 
     def key(self) -> str:
         """Return the key, empty if none is named. Raises: Failed if it cannot be read."""
@@ -125,21 +122,7 @@ def check_endpoint(one: ModelEndpoint, where: str) -> None:
     """Refuse an endpoint to which no prompt may be sent. Raises: Invalid."""
     if not one.url:
         return
-    try:
-        url = urlsplit(one.url)
-        port = url.port
-    except ValueError as exc:
-        raise Invalid(f"{where}: url: {exc}") from exc
-    if url.scheme not in ("http", "https") or not url.hostname or port == 0 or not one.url.isprintable():
-        raise Invalid(f"{where}: url should begin with http:// or https://, and name a host")
-    if url.username is not None or url.password is not None or url.query or url.fragment or " " in one.url:
-        raise Invalid(
-            f"{where}: url should hold no name, password, ?, # or blank", hint="keyEnv names a key's variable"
-        )
-    if url.scheme == "http" and url.hostname not in _LOOPBACK:
-        raise Invalid(f"{where}: without https only this machine is asked", hint="prompts would go out in the clear")
-    if not 0 < len(one.model) <= 200 or not one.model.isprintable():
-        raise Invalid(f"{where}: model should name a model")
+    check_model_address(one.url, one.model, where)
     _check_key_source(one, where)
     if not 0 <= one.max_tokens <= 10**6 or not 0 <= one.context_tokens <= 10**7:
         raise Invalid(f"{where}: maxTokens should be 0 to 1,000,000, contextTokens 0 to 10,000,000")
@@ -150,9 +133,7 @@ def check_endpoint(one: ModelEndpoint, where: str) -> None:
 
 
 def _check_key_source(one: ModelEndpoint, where: str) -> None:
-    if one.key_env and not _VARIABLE.fullmatch(one.key_env):
-        raise Invalid(f"{where}: keyEnv should be the name of a variable, as in OPENAI_API_KEY",
-                      hint="the key itself is never stored in a file")  # fmt: skip
+    check_key_variable(one.key_env, where)
     if sum(map(bool, (one.key_env, one.key_command, one.keyring))) > 1:
         raise Invalid(f"{where}: keyEnv, keyCommand and keyring are three ways, and one is enough")
     if len(one.keyring) > 100 or not one.keyring.isprintable():

@@ -6,8 +6,9 @@ from typing import Any
 from gitnexus.base.canonical import parse_json
 from gitnexus.base.errors import Failed, Invalid
 from gitnexus.base.text import one_line
+from gitnexus.prompts.address import is_loopback_url
 from gitnexus.prompts.http import post_json
-from gitnexus.workflow.settings import RouterSettings, is_loopback_url, router_key
+from gitnexus.workflow.settings import RouterSettings, router_key
 
 LARGEST = 256 * 1024
 _THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)

@@ -1,15 +1,14 @@
 """Parses the `workflow` section of the settings: specialists, the router's small model, weights and limits."""
 
 import os
-import re
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
 
 from pydantic import Field
 
 from gitnexus.adapters.table import ADAPTERS
 from gitnexus.base.document import Document
 from gitnexus.base.errors import Invalid
+from gitnexus.prompts.address import check_key_variable, check_model_address
 from gitnexus.workflow.budget import CostWeights
 from gitnexus.workflow.choosing import AgentCandidate
 from gitnexus.workflow.definition import Specialist, WorkflowBudgets
@@ -17,8 +16,6 @@ from gitnexus.workflow.run_definition import BACKINGS
 
 SECTION = "workflow"
 _MOST_AGENTS = 10
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
-_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{0,99}")
 
 
 class RouterSettings(Document):
@@ -59,7 +56,9 @@ def parse_workflow_settings(value: Any) -> WorkflowSettings:
             if one and one not in there:
                 raise Invalid(f"{where}: specialists: {name}: {one[:40]!r} cannot back one",
                               hint=f"there are {', '.join(there)}")  # fmt: skip
-    _check_router_settings(found.router, f"{where}: router")
+    if found.router.url:
+        check_model_address(found.router.url, found.router.model, f"{where}: router")
+        check_key_variable(found.router.key_env, f"{where}: router")
     return found
 
 
@@ -87,32 +86,6 @@ def _split_agent_lists(value: Any, where: str) -> tuple[Any, dict[str, tuple[Age
         if len(found) > 1:
             lists[name] = tuple(found)
     return {**value, "specialists": firsts}, lists
-
-
-def _check_router_settings(router: RouterSettings, where: str) -> None:
-    if not router.url:
-        return
-    try:
-        url = urlsplit(router.url)
-        port = url.port
-    except ValueError as exc:
-        raise Invalid(f"{where}: url: {exc}") from exc
-    if url.scheme not in ("http", "https") or not url.hostname or port == 0:
-        raise Invalid(f"{where}: url should begin with http:// or https://, and name a host")
-    if url.username is not None or url.password is not None or url.query or url.fragment:
-        raise Invalid(f"{where}: url should hold no name, password, ? or #", hint="keyEnv names the variable of a key")
-    if url.scheme == "http" and url.hostname not in _LOOPBACK:
-        raise Invalid(f"{where}: without https only this machine is asked", hint="prompts would go out in the clear")
-    if not router.model or len(router.model) > 200 or not router.model.isprintable():
-        raise Invalid(f"{where}: model should name a model")
-    if router.key_env and not _VARIABLE.fullmatch(router.key_env):
-        raise Invalid(f"{where}: keyEnv should be the name of a variable, as in OPENAI_API_KEY",
-                      hint="the key itself is never stored in a file")  # fmt: skip
-
-
-def is_loopback_url(url: str) -> bool:
-    """Return True if a URL points to this machine."""
-    return urlsplit(url).hostname in _LOOPBACK
 
 
 def router_key(router: RouterSettings) -> str:

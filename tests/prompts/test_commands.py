@@ -99,7 +99,7 @@ def test_words_of_a_project_count_only_when_signed(project: Path, nexus: Nexus, 
     ("value", "words"),
     [
         ({"endpoint": {"url": "ftp://x", "model": "m"}}, "should begin with http"),
-        ({"endpoint": {"url": "http://example.com/v1", "model": "m"}}, "only this machine"),
+        ({"endpoint": {"url": "http://example.com/v1", "model": "m"}}, "only a server on this machine"),
         ({"endpoint": {"url": "https://me:pw@example.com/v1", "model": "m"}}, "no name, password"),
         ({"endpoint": {"url": "https://example.com/v1?key=1", "model": "m"}}, "no name, password"),
         ({"endpoint": {"url": "https://example.com:99999/v1", "model": "m"}}, "url"),

@@ -223,10 +223,11 @@ def test_the_answer_is_held_to_a_schema_that_knows_the_names() -> None:
     [
         ({"url": "ftp://x/", "model": "m"}, "url should begin with http"),
         ({"url": "http://", "model": "m"}, "url should begin with http"),
-        ({"url": "http://example.com/v1", "model": "m"}, "without https only this machine"),
-        ({"url": "http://127.0.0.1.example.com/v1", "model": "m"}, "without https only this machine"),
+        ({"url": "http://example.com/v1", "model": "m"}, "without https only a server on this machine"),
+        ({"url": "http://127.0.0.1.example.com/v1", "model": "m"}, "without https only a server on this machine"),
         ({"url": "https://me:pw@example.com/v1", "model": "m"}, "no name, password"),
         ({"url": "https://example.com/v1?key=1", "model": "m"}, "no name, password"),
+        ({"url": "https://example.com/a b", "model": "m"}, "no name, password, ?, # or blank"),
         ({"url": "http://[::1/v1", "model": "m"}, "url"),
         ({"url": "http://localhost:99999/v1", "model": "m"}, "url"),
         ({"url": "http://localhost/v1"}, "model should name a model"),
