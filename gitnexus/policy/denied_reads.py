@@ -154,9 +154,9 @@ class DeniedReads:
             if word == "-C":
                 folder = str(Path(folder, expand_home(argv[at + 1])))
         real = os.path.realpath(folder)
-        if not shows_files(argv):
-            return self._find_taken_in(argv, real)
         is_told = any(word.startswith(("--git-dir", "--work-tree")) for word in argv)
+        if not shows_files(argv):
+            return self._find_taken_in(argv, self._top if is_told else real)
         if not is_told and not any(f"{real}/".startswith(f"{top}/") for top in self._tops):
             return self.find_in_search(real)
         paths = [posixpath.join(real, path) for path in paths_shown_by(argv)]

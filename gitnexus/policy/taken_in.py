@@ -2,6 +2,7 @@
 
 import os
 import posixpath
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from gitnexus.policy.gitreads import split_verb
 _LONGEST_LOOK = 5.0
 _VALUED = ("--message", "--file", "--reuse-message", "--reedit-message", "--fixup", "--squash", "--author", "--date",
            "--template", "--trailer", "--cleanup")  # fmt: skip
+_VALUED_LETTER = re.compile("-[aeinopqsvz]*[mFcCt]")
 _STAGED = ("diff-index", "--cached", "--name-only", "--no-renames", "-z", "HEAD", "--")
 _CHANGED = ("diff-files", "--name-only", "-z", "--")
 _NEW = ("ls-files", "--others", "-z")
@@ -66,7 +68,7 @@ def _queries(verb: str | None, options: Sequence[str], named: Sequence[str]) -> 
 
 def _has_value(option: str) -> bool:
     """True for an option of `commit` whose value is the next word; `add` has none."""
-    return option in _VALUED or (option[:1] == "-" and option[1:2] not in ("", "-") and option[-1] in "mFcCt")
+    return option in _VALUED or _VALUED_LETTER.fullmatch(option) is not None
 
 
 def _has_letter(word: str, letters: str) -> bool:

@@ -246,7 +246,20 @@ def test_a_file_that_is_not_read_is_not_taken_into_the_index_or_a_commit(place: 
     (place / "customers" / ("new.csv" if is_new else "list.csv")).write_text("private\n")
 
     taking = ["git add .", "git add -A", "git add --all", "git add :/", "git add ./src/..", "git -C src add -A"]
-    taking += ["git add -f ."] if is_new else ["git add -u", "git commit -am x", "git commit -m x .", "git commit -a"]
+    taking += [f"git --git-dir={place}/.git --work-tree={place} -C .. add -A", "git add --al", "git add -A -- ."]
+    taking += (
+        ["git add -f ."]
+        if is_new
+        else [
+            "git add -u",
+            "git commit -am x",
+            "git commit -m x .",
+            "git commit -a",
+            "git commit -mC .",
+            "git commit -qm x ./",
+            "git commit -o . -m x",
+        ]
+    )
     leaving = ["git add src", "git add", "git commit -m x", "git commit -qm x", "git status", "ls ."]
 
     def judge(text: str) -> tuple[str, str]:
