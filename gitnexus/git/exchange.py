@@ -15,6 +15,7 @@ from gitnexus.base.text import one_line
 from gitnexus.git.checkout import mend_worktree_heads
 from gitnexus.git.child import GitFailed, clean_environment, git_error_line, is_lock_held
 from gitnexus.git.discovery import Repo
+from gitnexus.git.disk_errors import named_disk_error, with_disk_error
 from gitnexus.git.lock_notes import UNREMOVED, note_left_locks, noted_ref_change
 from gitnexus.git.locks import break_server_locks
 
@@ -55,10 +56,14 @@ class RefUpdate(NamedTuple):
 
 
 class PushOutcome(NamedTuple):
-    """The result of one ref update. Only `behind` is worth a retry: the remote has something newer."""
+    """The result of one ref update. Only `behind` is worth a retry: the remote has something newer.
+
+    `disk` is the error of the server's disk, if that kept it from storing what was pushed.
+    """
 
     kind: Literal["done", "same", "behind", "refused"]
     why: str = ""
+    disk: str = ""
 
 
 def list_remote_refs(repo: Repo, remote: str, patterns: Sequence[str]) -> dict[str, str]:
@@ -95,9 +100,8 @@ def fetch_remote_refs(repo: Repo, remote: str, refs: Mapping[str, str], *, most:
         if break_named_locks(repo.common_dir, done.stderr):
             done = _run_transfer(repo, argv, stdin=text.encode(), most=most)
     if done.returncode != 0:
-        raise RemoteUnreachable(
-            f"fetching from {remote_without_password(remote)} failed: {git_error_line(done.stderr)}"
-        )
+        words = f"fetching from {remote_without_password(remote)} failed: {git_error_line(done.stderr)}"
+        raise RemoteUnreachable(with_disk_error(words, done.stderr, repo.common_dir))
 
 
 def push_ref_updates(
@@ -125,8 +129,10 @@ def push_ref_updates(
         found = {ref: PushOutcome(one.kind, words if one.kind == "behind" else one.why) for ref, one in found.items()}
     missing = [one.ref for one in orders if one.ref not in found]
     if missing:
-        raise RemoteUnreachable(f"pushing to {remote_without_password(remote)} failed: {git_error_line(done.stderr)}")
-    return found
+        words = f"pushing to {remote_without_password(remote)} failed: {git_error_line(done.stderr)}"
+        raise RemoteUnreachable(with_disk_error(words, done.stderr, repo.common_dir))
+    reason = named_disk_error(done.stderr)
+    return {ref: one._replace(disk=reason) if one.kind == "refused" else one for ref, one in found.items()}
 
 
 def remote_without_password(remote: str) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from gitnexus.base.randomness import random_hex
 from gitnexus.git.child import GitFailed, git_error_line, is_lock_held, run_git
+from gitnexus.git.disk_errors import with_disk_error
 from gitnexus.git.lock_notes import NoteOfDead, noted_ref_change, notes_of_dead
 from gitnexus.git.objects import UNMOVED, RefLocked
 
@@ -258,7 +259,8 @@ def _ref_error(git_dir: Path, word: str, stderr: bytes) -> GitFailed | RefLocked
     for lock in locks:
         if lock is not None:
             return locked_error(lock)
-    return GitFailed(f"git {word} failed: {git_error_line(stderr)}{_why_no_folder(stderr)}", hint=UNMOVED)
+    words = f"git {word} failed: {git_error_line(stderr)}{_why_no_folder(stderr)}"
+    return GitFailed(with_disk_error(words, stderr, git_dir), hint=UNMOVED)
 
 
 def _why_no_folder(stderr: bytes) -> str:

@@ -8,6 +8,7 @@ from typing import IO, Any
 
 from gitnexus.git.child import QUIET, GitFailed, clean_environment, git_error_line, is_lock_held, run_git, spawn_git
 from gitnexus.git.discovery import Repo
+from gitnexus.git.disk_errors import with_disk_error
 from gitnexus.git.lock_notes import RefChangeNote, noted_ref_change
 from gitnexus.git.loose import is_plainly_written, read_loose, tree_object_bytes, write_loose
 from gitnexus.git.objects import (
@@ -146,7 +147,8 @@ class PlumbingObjects:
                 return self.swap(ref, old, new, why)
             hint = lock_hint(self._git_dir, moved.stderr)
             raise RefLocked(f"{ref} is locked by another process", hint=hint)
-        raise GitFailed(f"git could not move {ref}: {git_error_line(moved.stderr)}", hint=UNMOVED)
+        words = f"git could not move {ref}: {git_error_line(moved.stderr)}"
+        raise GitFailed(with_disk_error(words, moved.stderr, self._git_dir), hint=UNMOVED)
 
     def close(self) -> None:
         if self._reader is not None:

@@ -33,6 +33,8 @@ from gitnexus.sync.remote import USUAL_STATE_BRANCH, Remote, discover_remote_ref
 from gitnexus.sync.run_refs import RefExchange, plan_log_pushes, pull_logs
 from gitnexus.sync.stopped_runs import publish_stopped_runs
 
+# What a server says that took the push and could not write it.
+_NOT_STORED = ("unpacker error", "unable to migrate objects", "failed to write", "index-pack abnormal exit")
 _TRIES = 12
 _TRIES_AT_A_LOCK = 5
 
@@ -357,6 +359,13 @@ def _raise_refused_pushes(remote: Remote, outcome: dict[str, PushOutcome]) -> No
     if not refused:
         return
     ref, why = next(iter(refused.items()))
+    disk = next((one.disk for one in outcome.values() if one.disk), "")
+    if disk or any(words in why for words in _NOT_STORED):
+        raise Failed(
+            f"{remote.shown} could not store {ref}: {disk or why}",
+            hint="nothing of yours is lost; the disk of the server may be full: when it has room, git nexus sync again",
+            context={"refused": refused},
+        )
     ours = ref.startswith("refs/nexus/") and not remote.state_branch
     hint = "this host may take nothing but branches: git nexus sync --probe finds out" if ours else None
     raise Failed(

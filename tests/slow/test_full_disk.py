@@ -92,3 +92,24 @@ def test_a_full_disk_changes_no_plan_no_task_and_no_history(small_disk: Path) ->
     filler.unlink()
     nexus.ok("cycle", "close")
     assert len(json.loads((small_disk / ".nexus" / "history.json").read_text())["cycles"]) == 2
+
+
+def test_a_full_disk_of_the_server_is_told_by_its_name_and_nothing_is_lost(small_disk: Path, tmp_path: Path) -> None:
+    run_git(small_disk, "init", "-q", "--bare", "--template=", "hub.git")
+    place = tmp_path / "project"
+    run_git(tmp_path, "init", "-q", str(place))
+    run_git(place, "commit", "-q", "--allow-empty", "-m", "first")
+    nexus = Nexus(place)
+    nexus.ok("init", "--local")
+    run_git(place, "remote", "add", "origin", str(small_disk / "hub.git"))
+    nexus.ok("sync")
+    nexus.ok("task", "add", "kept")
+    filler = fill(small_disk)
+
+    refused = nexus("sync")
+
+    assert refused.returncode == 1
+    assert f"origin could not store {STATE_REF}: No space left on device" in refused.stderr
+    assert "--probe" not in refused.stderr
+    filler.unlink()
+    assert "Gave to origin: 1 task" in nexus.ok("sync")
