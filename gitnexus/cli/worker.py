@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gitnexus.base.errors import Failed
 from gitnexus.base.text import one_line
 from gitnexus.sync.remote import resolve_remote
 from gitnexus.sync.remote_refs import resolve_state_branch
@@ -57,6 +58,14 @@ def run_worker(
     )  # fmt: skip
     signal.signal(signal.SIGTERM, _end_worker)
     found.work()
+    if found.given_up:
+        run, why = next(iter(found.given_up.items()))
+        raise Failed(
+            f"{count_of(len(found.done), 'run')} carried out; {count_of(len(found.given_up), 'run')} could not be, and "
+            f"{'stays' if len(found.given_up) == 1 else 'stay'} in the queue: {run}: {one_line(why, 300)}",
+            hint="git nexus queue shows what waits; another worker takes it, or this one once that is mended",
+            context={"runs": found.done, "left": found.given_up},
+        )
     print_answer({"runs": found.done}, f"{count_of(len(found.done), 'run')} carried out.", nexus.described)
 
 

@@ -68,6 +68,8 @@ class QueueWorker:
     drain: bool = False
     once: bool = False
     done: list[str] = field(default_factory=list)
+    # The runs that this machine could not carry out, with the reason; they stay in the queue.
+    given_up: dict[str, str] = field(default_factory=dict)
     _seen: dict[str, tuple[str, float]] = field(default_factory=dict)
     _refused: dict[str, str] = field(default_factory=dict)
     _left: int = 0
@@ -209,7 +211,9 @@ class QueueWorker:
             # it.
             self.tell(f"{order.id}: {exc.message}")
             if isinstance(exc, (Failed, GitFailed)) and not isinstance(exc, RemoteUnreachable):
-                self._count_failed(order.id, queued)  # server or disk refuse it: retrying for ever is useless
+                self._count_failed(
+                    order.id, queued, exc.message
+                )  # server or disk refuse it: retrying for ever is useless
             return
         self.tell(f"{order.id}: the lease is lost; another worker has it, and nothing was published")
 
@@ -244,12 +248,14 @@ class QueueWorker:
         self.tell(f"{run}: given back, since git nexus resume ended before the run did: {last_error_lines(text)}")
         lease.beat(self._progress_pushes(open_run))
         lease.publish([])
-        self._count_failed(run, queued)
+        self._count_failed(run, queued, last_error_lines(text))
 
-    def _count_failed(self, run: str, queued: str) -> None:
+    def _count_failed(self, run: str, queued: str, why: str) -> None:
         self._failed[run] = self._failed.get(run, 0) + 1
-        if self._failed[run] >= _MOST_FAILED:
+        if self._failed[run] >= _MOST_FAILED or self.once:
             self._refused[run] = queued
+            self.given_up[run] = why
+            self.tell(f"{run} stays in the queue: it failed here{'' if self.once else f' {_MOST_FAILED} times'}")
 
     def _open_ordered_run(self, order: RunOrder, found: OrderProgress | None = None) -> OpenRun:
         """Return the run, started here or continued from its log. Raises: NexusError."""

@@ -259,3 +259,25 @@ def test_a_run_that_is_named_after_queue_is_not_taken_for_a_remote(ada: Clone) -
 
     assert f"{run} still waits for an answer: a1" in told
     assert nexus("resume", "--queue").returncode == 2
+
+
+@pytest.mark.parametrize("how", ["--drain", "--once"])
+def test_a_run_that_this_machine_cannot_carry_out_is_told_and_stays_in_the_queue(
+    ada: Clone, bob: Clone, hub: Path, how: str
+) -> None:
+    order = put(ada, argv=("sh", "-c", "echo made > made.txt"))
+    in_the_way = bob.place / ".git" / "nexus" / "worktrees"
+    in_the_way.write_text("no worktree can be linked here")
+    nexus = Nexus(bob.place)
+
+    refused = nexus("worker", how, "--lease", "1", "--poll", "0.05")
+
+    assert refused.returncode == 1
+    words = f"0 runs carried out; 1 run could not be, and stays in the queue: {order.id}: the worktree at "
+    assert words in refused.stderr
+    assert f"{order.id} stays in the queue: it failed here" in refused.stderr
+    assert refs(hub, "refs/nexus/queue") == [f"refs/nexus/queue/{order.id}"]
+    in_the_way.unlink()
+    nexus.ok("worker", "--drain", "--lease", "1", "--poll", "0.05")
+    assert record(bob.place, order.id)["status"] == "waiting"
+    assert refs(hub, "refs/nexus/queue") == []
