@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from gitnexus.adapters.protocol import AgentEvent
-from gitnexus.base.errors import NexusError
+from gitnexus.base.errors import ApprovalNeeded, NexusError
 from gitnexus.base.text import one_line
 from gitnexus.base.tool import input_schema_of
 from gitnexus.events.kinds import shorten_text
@@ -42,6 +42,7 @@ _WORDS = {
 }
 # What a result holds as one long text, which is easier to read outside of JSON.
 _BODIES = ("text", "diff", "output")
+_INSTEAD = "; if your work needs it, propose it in your answer"
 _LARGEST_RESULT = 64 * 1024
 _NOT_LOGGED = ("action.proposed", "action.waiting", "action.rejected")
 # Of one search, as sources.
@@ -69,13 +70,15 @@ class RunModelTools:
         """Judge and carry out a call, and log it. What goes wrong is told to the model."""
         name = next(one for one in (*_READS, _TESTS) if model_tool_name(one) == call.name)
         given = self._with_commit(name, dict(call.arguments or {}))
-        words = one_line(mask(json.dumps(given, ensure_ascii=False), known_secret_values()), 300)
-        self._show(AgentEvent(kind="tool_call", tool=name, text=words))
+        words = _words_of(given)
+        self._show(AgentEvent(kind="tool_call", tool=name, text=_words_of(call.arguments or {})))
         began = time.monotonic()
         try:
             answer, error, why = self._answer(name, given), "", ""
         except NexusError as exc:
             answer, error, why = {}, exc.name, mask(exc.message, known_secret_values())
+            why += _INSTEAD if isinstance(exc, ApprovalNeeded) else ""
+            self._show(AgentEvent(kind="progress", text=f"{name}: not done: {why}"))
         text = _render_answer(answer) if not why else f"not done: {why}"
         self._log_call(
             name, words, error, why, size=len(text.encode()), milliseconds=int((time.monotonic() - began) * 1000)
@@ -138,6 +141,10 @@ def _spending_limits(run: OpenRun, order: WorkOrder) -> tuple[SpendingLimit, ...
 def model_tool_name(name: str) -> str:
     """Return the name by which models know a tool: not every provider takes a dot."""
     return name.replace(".", "_")
+
+
+def _words_of(given: Mapping[str, Any]) -> str:
+    return one_line(mask(json.dumps(given, ensure_ascii=False), known_secret_values()), 300)
 
 
 def _offer_of(name: str) -> ToolOffer:
