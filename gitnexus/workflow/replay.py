@@ -4,6 +4,7 @@ Specialists and the gate answer what the log says they answered. There is no clo
 log and the artifacts of a run reaches the same state, byte for byte.
 """
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
@@ -33,6 +34,7 @@ _BESIDE = ("pack.json", "output-", REPORT)
 # Events that tell what a call of a specialist gave; what follows them is what the engine made of it.
 _OF_ANSWER = ("agent.spent", "output.checked")
 _NODE_ACTIONS = ("patch", "command", "handoff", "tree", CHANGES)
+_TAKES_OVER = re.compile(r" is down \(.*\), so (\S+) takes over$", re.DOTALL)
 _UNUSABLE = "no answer that can be used in "
 
 
@@ -105,6 +107,7 @@ class _RecordedStage:
         self._log, self._fetch = log, fetch
         self._kept: dict[str, bytes] = {}
         self._asked, self._put = _events_put_by_engine(log)
+        self._took_over = _events_of_takeovers(log)
 
     def skip_foreign_events(self) -> None:
         """Skip events that others wrote; what the engine itself sent to the gate waits until the engine does so."""
@@ -115,6 +118,8 @@ class _RecordedStage:
         if event.kind == "artifact.written":
             named = "node" in event.body and "action" not in event.body
             return named and not str(event.body["name"]).startswith(_BESIDE)
+        if event.seq in self._took_over:
+            return False
         return event.kind in _ENGINE or event.seq in self._asked or event.seq in self._put
 
     def events(self, after: int) -> Iterable[Event]:
@@ -156,7 +161,7 @@ class _RecordedStage:
         node, step, wrong, spent = order.node, order.step or WHOLE, [], CallUsage()
         for event in self._log[self.at :]:
             body = event.body
-            if body.get("node") != node.id:
+            if body.get("node") != node.id or event.seq in self._took_over:
                 continue
             if event.kind == "output.checked" and not body["ok"]:
                 wrong.append(body["why"])
@@ -297,3 +302,25 @@ def _events_put_by_engine(log: Sequence[Event]) -> tuple[frozenset[int], frozens
             put.add(event.seq)
         progress.fold([event])
     return frozenset(asked), frozenset(put)
+
+
+def _events_of_takeovers(log: Sequence[Event]) -> frozenset[int]:
+    """Return the events that were written in the middle of a call, because an agent was down and the next took over.
+
+    That is what the first one had spent, and that the next one begins.
+    """
+    found: set[int] = set()
+    pending: dict[str, str] = {}
+    for at, event in enumerate(log):
+        node = str(event.body.get("node", ""))
+        if (
+            event.kind == "agent.progress"
+            and event.actor == "nexus"
+            and (taken := _TAKES_OVER.search(event.body["text"]))
+        ):
+            pending[node] = taken[1]
+            if at and log[at - 1].kind == "agent.spent" and log[at - 1].body.get("node") == node:
+                found.add(log[at - 1].seq)
+        elif event.kind == "node.started" and node in pending and pending.pop(node) == event.body.get("adapter"):
+            found.add(event.seq)
+    return frozenset(found)

@@ -317,3 +317,42 @@ def test_an_agent_without_a_workflow_is_told_why_its_patch_was_denied_and_tries_
     assert done["run"]["status"] == "completed"
     assert run_git(project, "show", f"nexus/{run}:code.txt") == "total = 2\n"
     assert nexus("replay", run, "--verify").returncode == 0
+
+
+# Stands in for a Codex that is not signed in; once it is told so, by a file, it is.
+SIGNED_OUT = """\
+#!/bin/sh
+case "$*" in *--version*) echo codex 1.0.0; exit;; esac
+cat > /dev/null
+echo '{"type":"thread.started","thread_id":"t-1"}'
+echo '{"type":"turn.failed","error":{"message":"unexpected status 401 Unauthorized: please log in"}}'
+exit 1
+"""
+
+
+def test_the_next_program_of_the_list_takes_over_a_plan_when_one_is_down_and_is_told_what_did_not_hold(
+    nexus: Nexus, project: Path, sealed: Path, play: Path
+) -> None:
+    home = Path(os.environ["NEXUS_HOME"]) / "settings.json"
+    home.write_text(json.dumps({"workflow": {"specialists": {"executor": ["codex", "claude"]}}}))
+    codex = play.with_name("codex")
+    codex.write_text(SIGNED_OUT)
+    codex.chmod(0o755)
+    plan(project, *TWO)
+    turns = [{"write": {"code.txt": "total = 3\n"}}, {"write": {"code.txt": "total = 2\n"}},
+             {"write": {"more.txt": "two\n"}}]  # fmt: skip
+    play.write_text(FAKE.format(python=sys.executable, play=json.dumps(turns)))
+    play.chmod(0o755)
+    told = nexus("run", "/plan-exec the steps in TODO.md", "--yes", "--json")
+    run = json.loads(told.stdout)["run"]["id"]
+    nexus("approve", "--unseen", "--wait", run)
+    done = json.loads(nexus.ok("approve", "--unseen", "--wait", run, "--json"))
+    turns_of_claude = asked(sealed, run)
+
+    assert done["run"]["status"] == "completed", told.stderr
+    assert "so claude takes over" in told.stderr
+    assert [any(word.startswith("--resume") for word in argv) for argv, _ in turns_of_claude] == [False, True, False]
+    rows = {row["adapter"]: row for row in json.loads(nexus.ok("metrics", "--json"))["metrics"]}
+    assert rows["claude"]["patches"]["applied"] == 2
+    assert rows["codex"]["patches"]["applied"] == 0
+    assert nexus("replay", run, "--verify").returncode == 0

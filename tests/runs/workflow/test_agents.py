@@ -113,6 +113,7 @@ def test_the_next_one_takes_over_when_one_is_down_and_the_log_says_so(nexus: Nex
     assert said.endswith("so embedded takes over")
     rows = {row["adapter"]: row for row in json.loads(nexus.ok("metrics", "--json"))["metrics"]}
     assert (rows["embedded"]["retries"], rows["embedded"]["schema"]["valid"]) == (0, 1)
+    assert nexus("replay", told["run"]["id"], "--verify").returncode == 0
 
 
 @pytest.mark.parametrize(
