@@ -50,6 +50,17 @@ def terminal_tool_context(state: State, ask: AskPerson | None, role: str = "", m
     return build_tool_context(state, gatekeeper, recorder, ask, TERMINAL, role)
 
 
+def agent_tool_context(state: State, agent: str) -> ToolContext:
+    """Return the tool context for an agent outside any run: what the policy asks about is refused, as nobody is asked.
+
+    Raises: NexusError.
+    """
+    repo = state.repo
+    gatekeeper = Gatekeeper(state, TERMINAL, str(repo.worktree or repo.folder))
+    recorder = Recorder(terminal_log(repo), gatekeeper, agent)
+    return build_tool_context(state, gatekeeper, recorder, None, TERMINAL, "")
+
+
 def build_tool_context(
     state: State, gatekeeper: Gatekeeper, recorder: Recorder, ask: AskPerson | None, run: str, role: str, by: str = ""
 ) -> ToolContext:

@@ -1,19 +1,20 @@
 """The MCP server of a project: turns requests into tool calls, and reports errors in both channels."""
 
 import json
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import anyio
+from anyio import to_thread
 from mcp import MCPError, types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 
 from gitnexus import __version__
 from gitnexus.app.tools import TOOLS, call_session_tool
-from gitnexus.base.errors import NexusError, NotFound
-from gitnexus.mcp import knowledge, skills
+from gitnexus.base.errors import ApprovalNeeded, NexusError, NotFound
+from gitnexus.mcp import knowledge, packs, skills
 from gitnexus.mcp.describe import PREFIX, describe_tool
 from gitnexus.mcp.lines import serve_lines
 from gitnexus.mcp.project import ServedProject
@@ -45,15 +46,27 @@ class ProjectToolHandlers:
         """All tools, described when a client first asks."""
         return types.ListToolsResult(tools=[describe_tool(tool) for tool in TOOLS.values()])
 
-    async def list_tools(self, _ctx: Context, _params: Page) -> types.ListToolsResult:
-        return self._tools
+    async def list_tools(self, ctx: Context, _params: Page) -> types.ListToolsResult:
+        try:
+            state = (await self._project.tool_session(ctx)).session.state
+        except (NexusError, OSError):
+            return self._tools  # outside of a project there are ours
+        return types.ListToolsResult(tools=[*self._tools.tools, *packs.describe_pack_tools(state)])
 
     async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         try:
             if not params.name.startswith(PREFIX):
                 raise NotFound(f"there is no tool {params.name!r}")
             run = await self._project.tool_session(ctx)
+            if packs.is_pack_name(params.name):
+                given = params.arguments or {}
+                call = partial(packs.call_pack_tool, run.session.repo, self._project.harness, params.name, given)
+                # It may take minutes, and the other tools are asked meanwhile.
+                return _tool_result(await to_thread.run_sync(call, abandon_on_cancel=True), failed=False)
             return _tool_result(call_session_tool(run, params.name, params.arguments or {}), failed=False)
+        except ApprovalNeeded as exc:
+            way = "a person can call it at a terminal: git nexus tool"
+            return _tool_result({"error": reason_without_secrets(exc.message), "hint": way}, failed=True)
         except NexusError as exc:
             return _tool_result({"error": reason_without_secrets(exc.message)}, failed=True)
         except OSError as exc:

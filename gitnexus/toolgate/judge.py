@@ -48,7 +48,7 @@ from gitnexus.toolgate.shell import judge_shell_call
 
 SERVER, PLUGIN_SERVER = "nexus", "plugin_git-nexus_nexus"
 # Two underscores separate server and tool: a name that contains them may belong to another server.
-_TOOL = re.compile(r"nx(?:_[a-z]+)+")
+_TOOL = re.compile(r"nx(?:_[a-z][a-z0-9]*)+")
 _RUN_TOOLS = frozenset("propose_patch propose_command handoff ask read search diff status wait".split())
 
 

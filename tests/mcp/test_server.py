@@ -263,3 +263,32 @@ def test_the_harness_names_its_own_folder(repository: Path) -> None:
     with_server(repository, lambda client: call(client, "nx_session_start"), NEXUS_HARNESS="claude-code")
 
     assert (repository / ".nexus" / "state" / "claude-code" / "agent-tracker.json").read_text() == "[]\n"
+
+
+def test_the_tools_of_the_projects_own_are_listed_and_judged_like_any_command(project: Path) -> None:
+    tool = {"name": "say", "about": "Print words.", "argv": ["echo", "{words}"], "parameters": {"words": {}}}
+    raw = json.dumps({"version": 1, "packs": [{"name": "my-own", "tools": [tool]}]}).encode()
+    State.open(project).write({"tools.json": raw}, why="tools: one of our own")
+
+    async def talk(client: ClientSession) -> None:
+        async def names() -> set[str]:
+            return {tool.name for tool in (await client.list_tools()).tools} - {f"nx_{name}" for name in TOOLS}
+
+        assert await names() == set()  # nobody signed that
+        trust(project)
+        assert await names() == {"nx_my_own_say"}
+        asked = await client.call_tool("nx_my_own_say", {"words": "hello"})
+        (project / ".nexus" / "policy.md").write_text('---\nversion: 1\nallow:\n  - run: [echo, "**"]\n---\n')
+        trust(project)
+        allowed = await client.call_tool("nx_my_own_say", {"words": "hello"})
+        wrong = await client.call_tool("nx_my_own_say", {"words": "--hello"})
+
+        assert asked.is_error
+        assert "a person has to approve this first" in str(asked.content)
+        assert "git nexus tool" in str(asked.content)
+        assert not allowed.is_error
+        assert "hello" in str(allowed.content)
+        assert wrong.is_error
+        assert "does not fit" in str(wrong.content)
+
+    with_server(project, talk)
