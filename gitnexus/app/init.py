@@ -5,6 +5,7 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gitnexus.backlog.cleo_offer import offer_import
 from gitnexus.base.canonical import parse_json
 from gitnexus.base.clock import utc_now
 from gitnexus.base.errors import Conflict, Failed, Invalid, NexusError
@@ -79,27 +80,9 @@ def init_project(
         remotes.shield_refs_from_fetch(repo, remote)
         done.changes.append(f"kept refs/nexus/* out of what git fetch {remote} overwrites")
     _register_project(state, done, name, aliases, local)
-    done.notes += offers_import(state)
+    done.notes += offer_import(state)
     _close_open_home(done, local)
     return done
-
-
-def offers_import(state: State) -> list[str]:
-    """Return a message if CLEO has tasks that can be imported and the backlog has none."""
-    # CLEO's folder is looked for by its name first: most projects have none, and the backlog takes long to import.
-    if state.repo.worktree is None or not (state.repo.worktree / ".cleo").is_dir():
-        return []
-    from gitnexus.backlog import cleo
-    from gitnexus.backlog.store import FOLDER
-
-    if state.snapshot.oids(FOLDER) or not cleo.is_cleo_folder(state.repo.worktree):
-        return []
-    try:
-        count = len(cleo.read_cleo_tasks(state.repo.worktree))
-    except NexusError as exc:
-        return [f"the tasks that CLEO keeps here cannot be read: {exc.message}"]
-    named = "1 task" if count == 1 else f"{count} tasks"
-    return [f"CLEO keeps {named} in {cleo.FOLDER}/: git nexus task import imports them"] if count else []
 
 
 def _close_open_home(result: InitResult, local: bool) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from gitnexus.base import blocks, shim
 from gitnexus.base.files import expand_home, replace_file
-from gitnexus.git import config
+from gitnexus.git import config, config_edit
 from gitnexus.git.child import clean_environment, run_git, run_git_or_raise
 from gitnexus.git.discovery import Repo
 from gitnexus.git.hookmanagers import hook_advice, hook_manager_of, lasting_advice, manager_config_with_hook
@@ -61,13 +61,13 @@ def install_hooks(repo: Repo, *, sync: bool = False) -> list[HookStatus]:
     """Install our hook for every event; calling it twice is harmless. `sync` adds the hook that syncs at each push."""
     _write_shim(repo)
     if sync:
-        config.set_config_value(repo, SYNC_KEY, "true")
+        config_edit.set_config_value(repo, SYNC_KEY, "true")
     events = wanted_hook_events(repo)
     if git_version() >= CONFIG_HOOKS_SINCE:
         for event in events:
             _remove_event_blocks(repo, event)
-            config.set_config_value(repo, f"hook.nexus-{event}.event", event)
-            config.set_config_value(repo, f"hook.nexus-{event}.command", _config_command(event))
+            config_edit.set_config_value(repo, f"hook.nexus-{event}.event", event)
+            config_edit.set_config_value(repo, f"hook.nexus-{event}.command", _config_command(event))
         return hook_statuses(repo)
     manual = [_install_into_file(repo, event) for event in events]
     return [wrong or found for wrong, found in zip(manual, hook_statuses(repo), strict=True)]
@@ -79,8 +79,8 @@ def uninstall_hooks(repo: Repo) -> list[str]:
     for event in (*EVENTS, SYNC_EVENT):
         _remove_event_blocks(repo, event)
         if config.local_config_values(repo, rf"^hook\.nexus-{event}\."):
-            config.remove_config_section(repo, f"hook.nexus-{event}")
-    config.unset_config_key(repo, SYNC_KEY)
+            config_edit.remove_config_section(repo, f"hook.nexus-{event}")
+    config_edit.unset_config_key(repo, SYNC_KEY)
     shim_file(repo).unlink(missing_ok=True)
     return gone
 

@@ -1,6 +1,6 @@
 """Lists the remotes, and protects `refs/nexus/*` from being overwritten by the refspecs of a plain `git fetch`."""
 
-from gitnexus.git import config
+from gitnexus.git import config, config_edit
 from gitnexus.git.discovery import Repo
 
 OURS = "^refs/nexus/*"
@@ -28,24 +28,24 @@ def overwriting_remotes(repo: Repo) -> list[str]:
 
 def shield_refs_from_fetch(repo: Repo, remote: str) -> None:
     """Exclude refs/nexus/* from what a plain fetch from `remote` may change."""
-    config.add_config_value(repo, f"remote.{remote}.fetch", OURS)
+    config_edit.add_config_value(repo, f"remote.{remote}.fetch", OURS)
 
 
 def add_hidden_refs(repo: Repo, prefix: str) -> None:
     """Keep refs below `prefix` from whoever fetches from this repository, or pushes to it."""
     if prefix not in config.local_config_values(repo, r"^transfer\.hiderefs$").get(_HIDDEN.lower(), []):
-        config.add_config_value(repo, _HIDDEN, prefix)
+        config_edit.add_config_value(repo, _HIDDEN, prefix)
 
 
 def remove_hidden_refs(repo: Repo, prefix: str) -> None:
     """Remove what `add_hidden_refs` wrote."""
-    config.unset_config_value(repo, _HIDDEN, prefix)
+    config_edit.unset_config_value(repo, _HIDDEN, prefix)
 
 
 def unshield_refs_from_fetch(repo: Repo) -> None:
     """Remove our exclusion from every remote."""
     for key in config.local_config_values(repo, r"^remote\..*\.fetch$"):
-        config.unset_config_value(repo, key, OURS)
+        config_edit.unset_config_value(repo, key, OURS)
 
 
 def _covers_nexus_refs(target: str) -> bool:

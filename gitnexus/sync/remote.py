@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass, replace
 
 from gitnexus.base.errors import Invalid, NotFound
-from gitnexus.git import Repo, config, remotes
+from gitnexus.git import Repo, config, config_edit, remotes
 from gitnexus.git.exchange import list_remote_refs, remote_without_password
 from gitnexus.runs.archive import ARCHIVE, LOGS
 from gitnexus.runs.ids import BRANCHES
@@ -129,7 +129,7 @@ def save_state_branch(repo: Repo, remote: Remote) -> None:
         and remote.remote in remotes.remote_names(repo)
         and config.config_value(repo, _config_key(remote.remote, "nexusWireRef")) is None
     ):
-        config.set_config_value(repo, _config_key(remote.remote, "nexusWireRef"), remote.state_branch)
+        config_edit.set_config_value(repo, _config_key(remote.remote, "nexusWireRef"), remote.state_branch)
 
 
 def _config_key(remote: str, name: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gitnexus.git import RefLocked, discover
-from gitnexus.git.config import set_config_value
+from gitnexus.git.config_edit import set_config_value
 from gitnexus.git.lock_notes import noted_ref_change
 from gitnexus.git.locks import change_refs
 from tests.cli.test_locks import leave_lock, leave_note_of_killed

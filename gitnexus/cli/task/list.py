@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gitnexus.backlog.cleo_offer import offer_import
 from gitnexus.backlog.show import TaskListFilter, TaskView, list_task_views
 from gitnexus.base.text import one_line
 from gitnexus.cli.task.output import format_status, print_broken_tasks
@@ -39,9 +40,7 @@ def list_tasks(
     found = list_task_views(tasks, wanted, backlog.clock(), backlog.elsewhere)
     print_broken_tasks(tasks)
     if opened.nexus is not None and not tasks.ids:
-        from gitnexus.app.init import offers_import  # only where there is nothing to list
-
-        for line in offers_import(opened.nexus.state):
+        for line in offer_import(opened.nexus.state):
             print_note(line)
     shown = found[:limit]
     print_answer(
