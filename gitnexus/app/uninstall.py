@@ -50,7 +50,6 @@ def uninstall_project(repo: Repo, *, purge: bool) -> UninstallResult:
         if exclude.remove_exclude_block(repo):
             removed.changes.append("removed our lines from info/exclude")
         remotes.unshield_refs_from_fetch(repo)
-        remotes.remove_hidden_refs(repo, LOCAL.rstrip("/"))
         _unregister_project(repo, removed)
         _delete_refs(state, removed, purge)
         _forget_keys(repo, removed, purge)
@@ -144,4 +143,5 @@ def _delete_refs(state: State, removed: UninstallResult, purge: bool) -> None:
     for name, oid in refs:
         if state.objects.swap(name, oid, None, "uninstall"):
             removed.changes.append(f"deleted {name} (it was at {oid})")
+    remotes.remove_hidden_refs(state.repo, LOCAL.rstrip("/"))  # only now: a ref that stays is hidden as before
     removed.notes.append("until git gc the commits named above can still be given a ref again")

@@ -138,3 +138,14 @@ def test_who_fetches_from_the_clone_itself_does_not_get_what_is_withheld(ada: Ma
     assert "refs/nexus/runs/" in run_git(tmp_path / "mirror.git", "for-each-ref")
     assert "refs/nexus/local/" not in run_git(tmp_path / "mirror.git", "for-each-ref")
     assert holders(tmp_path / "mirror.git") == []
+
+
+@pytest.mark.parametrize("purge", [False, True], ids=["left", "purged"])
+def test_what_is_withheld_stays_hidden_as_long_as_it_is_there(ada: Machine, purge: bool) -> None:
+    ada.begin_waiting_run(IN_FILE)
+
+    ada.ok("uninstall", *(["--purge", "--yes"] if purge else []))
+
+    assert ("refs/nexus/local/" in run_git(ada.place, "for-each-ref")) == (not purge)
+    hidden = run_git(ada.place, "config", "--local", "--get-all", "transfer.hideRefs", check=False)
+    assert hidden == ("" if purge else "refs/nexus/local\n")
