@@ -45,14 +45,18 @@ class Salvage:
         return False
 
     def bring(self, path: str, oid: str) -> str | None:
-        """Restore a missing or damaged blob; return its source, None if there is none."""
+        """Restore a missing or damaged blob; return its source, None if there is none.
+
+        Raises: OSError, GitFailed, if a disk does not let it be read or written: that does not mean that it is lost.
+        """
         for root in self._roots:
-            with contextlib.suppress(OSError, NexusError):
+            held = None
+            with contextlib.suppress(FileNotFoundError, NotADirectoryError, NexusError):
                 held = disk.load_path(root, path, LARGEST_FILE) if belongs_to_state(path) else None
-                if held is not None and blob_id(held[0], self._repo.object_format) == oid:
-                    self._put_aside(oid)
-                    self._write("blob", held[0])
-                    return f"{root}/{path}"
+            if held is not None and blob_id(held[0], self._repo.object_format) == oid:
+                self._put_aside(oid)
+                self._write("blob", held[0])
+                return f"{root}/{path}"
         found = self.fetch(oid)
         if found is None:
             self._put_aside(oid)

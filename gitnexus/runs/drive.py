@@ -145,11 +145,16 @@ def _run_handoff_step(
 
 
 def cancel_run(run: OpenRun, reason: str, by: str = "") -> RunView:
-    """Log that the run is cancelled and stop its driver; branch and worktree stay. Raises: NexusError."""
-    if run.view().status in ENDED:
-        raise Failed(f"{run.record.id} is {run.view().status} already")
-    body = {"by": shorten_text(by or run.state.author.name, 200), "why": shorten_text(reason)}
-    run.log.append("run.cancelled", "user", body)
+    """Log that the run is cancelled and stop its driver; branch and worktree stay. Raises: NexusError.
+
+    A cancellation that was killed after it was logged is finished.
+    """
+    status = run.view().status
+    if status in ENDED and not (status == "cancelled" != run.record.status):
+        raise Failed(f"{run.record.id} is {status} already")
+    if status != "cancelled":
+        body = {"by": shorten_text(by or run.state.author.name, 200), "why": shorten_text(reason)}
+        run.log.append("run.cancelled", "user", body)
     run.stop_driver()
     with contextlib.suppress(NexusError):  # signed, so that other clones accept it as a fact
         run.write_checkpoint()

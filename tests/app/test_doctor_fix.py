@@ -1,10 +1,15 @@
 """`doctor --fix` on a damaged state: what can be had comes back, what cannot is left out by file and named."""
 
+import errno
 import json
+import os
 from pathlib import Path
 
 import pytest
 
+from gitnexus.app import salvage
+from gitnexus.app.rescue import mend_state
+from gitnexus.git import discover
 from gitnexus.state import STATE_REF
 from tests.conftest import Nexus, run_git
 from tests.rows import few_fast
@@ -139,3 +144,22 @@ def test_a_ref_that_names_no_state_is_noticed_by_every_command_and_put_back(kept
     assert run_git(place, "rev-parse", "refs/heads/main").strip() == code
     assert {path.name for path in (place / ".nexus").iterdir()} == files
     assert "task 2" in kept.ok("task", "list")
+
+
+def test_a_disk_that_refuses_to_take_what_is_there_loses_none_of_it(
+    kept: Nexus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tip = run_git(kept.place, "rev-parse", STATE_REF)
+    damage(object_file(kept.place, f"{STATE_REF}:memory/note-1.md"), "missing")
+
+    def refuse(*_: object) -> str:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as full:
+        full.setattr(salvage, "write_loose", refuse)
+        with pytest.raises(OSError, match="No space left on device"):
+            mend_state(discover(kept.place))
+
+    assert run_git(kept.place, "rev-parse", STATE_REF) == tip
+    assert "memory/note-1.md is back" in kept.ok("doctor", "--fix")
+    assert "text 1" in kept.ok("memory", "show", "note-1")

@@ -1,7 +1,10 @@
 """The commands that are struck: how each comes to be called, and how one sees what it did."""
 
+import hashlib
 import json
+import os
 import re
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +12,7 @@ from typing import Any
 
 import pygit2
 
+from tests.crash.injector import Fault
 from tests.crash.stage import Stage
 
 ASKED, CONFLICT = 21, 23
@@ -197,6 +201,48 @@ def _approve(stage: Stage) -> Words:
     return "approve", "--unseen", _begun(stage)
 
 
+def _deny(stage: Stage) -> Words:
+    return "deny", _begun(stage)
+
+
+def _cancel(stage: Stage) -> Words:
+    return "cancel", _begun(stage)
+
+
+def _resume(stage: Stage) -> Words:
+    """Make a run whose driver was killed half-way: its worktree is there, and what it did may or may not be."""
+    words = _run(stage)
+    half = stage.injector.run(words, stage.repo).changes * 6 // 10
+    _run(stage)
+    stage.struck(words, Fault.KILL_ALL, half)
+    (run,) = run_ids(stage)
+    return "resume", run
+
+
+def _policy_trust(stage: Stage) -> Words:
+    _project(stage)
+    stage.nexus("policy", "add", "allow", "--write", "*.txt", "--name", "texts")
+    content = (stage.repo / ".nexus" / "policy.md").read_bytes()
+    return "policy", "trust", "--confirm", f"sha256:{hashlib.sha256(content).hexdigest()}"
+
+
+def _must_be_signed(stage: Stage) -> None:
+    told = stage.nexus("policy", "trust")
+    assert "All that must be signed is signed" in told, told
+
+
+def _doctor_fix(stage: Stage) -> Words:
+    """Take an object of the state away, whose bytes lie in `.nexus/`, and leave a lock."""
+    _project(stage)
+    name = stage.git("ls-tree", "--name-only", "refs/nexus/state:schemas").split()[0]
+    oid = stage.git("rev-parse", f"refs/nexus/state:schemas/{name}").strip()
+    (stage.repo / ".git" / "objects" / oid[:2] / oid[2:]).unlink()
+    lock = stage.repo / ".git" / "packed-refs.lock"
+    lock.write_bytes(b"")
+    os.utime(lock, (time.time() - 600,) * 2)
+    return "doctor", "--fix"
+
+
 def _land(*options: str, moved: bool = False) -> Callable[[Stage], Words]:
     return lambda stage: ("land", *options, _moved_on(stage) if moved else _approved(stage))
 
@@ -240,9 +286,14 @@ SCENES = (
     Scene("init", _init),
     Scene("task add", _task_add, atomic=True),
     Scene("policy add", _policy_add, atomic=True),
+    Scene("policy trust", _policy_trust, atomic=True, settle=_must_be_signed),
     Scene("memory gc", _memory_gc, atomic=True),
+    Scene("doctor fix", _doctor_fix),
     Scene("run", _run, status=ASKED, settle=_resume_all),
+    Scene("resume", _resume, status=ASKED),
     Scene("approve", _approve),
+    Scene("deny", _deny),
+    Scene("cancel", _cancel),
     Scene("land", _land(), refusals=(CONFLICT,)),
     Scene("land moved", _land(moved=True), refusals=(CONFLICT,)),
     Scene("land rebase", _land("--rebase"), refusals=(CONFLICT,)),

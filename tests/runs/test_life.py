@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from gitnexus.policy.tokens import parse_token
+from gitnexus.runs.store import update_run
+from gitnexus.state import State
 from gitnexus.state.home import home_folder
 from tests.conftest import Nexus, run_git
 from tests.runs.live import ASKED, DENIED, approved, begun, commits, events, folder, listed, record, untouched
@@ -303,3 +305,18 @@ def test_a_prompt_before_a_command_names_the_run_and_is_what_the_command_reads(n
     (run,) = listed(nexus)
     assert (done.returncode, record(project, run)["title"]) == (0, "say it again")
     assert "│ say it again" in done.stderr
+
+
+def test_a_cancellation_that_was_killed_after_it_was_logged_is_finished_by_the_same_command(
+    nexus: Nexus, project: Path
+) -> None:
+    run = begun(nexus)
+    nexus.ok("cancel", run)
+    state = State.open(project)
+    update_run(state, run, lambda before: before.changed(status="waiting", ended=""), "as a kill leaves it")
+    state.close()
+
+    assert f"{run} cancelled" in nexus.ok("cancel", run)
+
+    assert record(project, run)["status"] == "cancelled"
+    assert nexus("cancel", run).returncode == 1
