@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 from gitnexus.base.canonical import json_document, parse_json
 from gitnexus.base.errors import Failed, Invalid
@@ -13,6 +14,8 @@ from gitnexus.prompts.settings import ModelEndpoint
 BROKE_OFF = "the answer broke off before its end"
 _NO_CHAT = "what the server sent is not the answer of a chat"
 _MOST_CALLS = 64
+# Thoughts of a model that some servers want back, as they were, with the calls that followed from them.
+_THOUGHTS = ("reasoning_content", "reasoning_details")
 
 
 class OpenAiChat:
@@ -38,7 +41,9 @@ class OpenAiChat:
         if stream:
             body["stream_options"] = {"include_usage": True}
         if self._endpoint.max_tokens:
-            body["max_tokens"] = self._endpoint.max_tokens
+            # OpenAI's own newer models refuse the older name, which is the one that other servers know.
+            is_openai = (urlsplit(self._endpoint.url).hostname or "").endswith("openai.com")
+            body["max_completion_tokens" if is_openai else "max_tokens"] = self._endpoint.max_tokens
         if question.tools:
             body["tools"] = function_tools(question.tools)
             body |= {} if question.may_call else {"tool_choice": "none"}
@@ -97,6 +102,7 @@ class _StreamedChat:
         self._whole: list[bytes] = []
         self._text: list[str] = []
         self._refusal: list[str] = []
+        self._thoughts: dict[str, Any] = {}
         self._calls: dict[int, dict[str, Any]] = {}
         self._ended, self._done = "", False
         self._usage: Any = None
@@ -131,6 +137,9 @@ class _StreamedChat:
                 self._hear(text)
         if isinstance(refusal := delta.get("refusal"), str):
             self._refusal.append(refusal)
+        for name in _THOUGHTS:
+            if isinstance(part := delta.get(name), str | list):
+                self._thoughts[name] = self._thoughts.get(name, type(part)()) + part
         for at, part in enumerate(list_of(delta, "tool_calls")):
             index = part.get("index")
             key = index if type(index) is int else at
@@ -144,7 +153,7 @@ class _StreamedChat:
             return _reply_of_value(parse_object(b"\n".join(self._whole), _NO_CHAT))
         if not self._ended and not self._done:
             raise RetryLater(BROKE_OFF)
-        message: dict[str, Any] = {"role": "assistant", "content": "".join(self._text)}
+        message: dict[str, Any] = {"role": "assistant", "content": "".join(self._text), **self._thoughts}
         if self._refusal:
             message["refusal"] = "".join(self._refusal)
         if self._calls:
@@ -186,7 +195,12 @@ def _reply_of_message(message: dict[str, Any], ended: str, usage: Any) -> ChatRe
         ended,
         tokens_in=token_count(counts.get("prompt_tokens")) if counts is not None else None,
         tokens_out=token_count(counts.get("completion_tokens")) if counts is not None else None,
-        native={"role": "assistant", "content": text, "tool_calls": message.get("tool_calls")},
+        native={
+            "role": "assistant",
+            "content": text,
+            "tool_calls": message.get("tool_calls"),
+            **{name: message[name] for name in _THOUGHTS if message.get(name)},
+        },
     )
 
 

@@ -14,6 +14,8 @@ def openai(body: bytes, size: int = 7) -> bytes:
     deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
     deltas += [{"content": text[at : at + size]} for at in range(0, len(text), size)]
     deltas += [{key: value} for key, value in message.items() if key == "refusal"]
+    thoughts = message.get("reasoning_content", "")
+    deltas += [{"reasoning_content": thoughts[at : at + size]} for at in range(0, len(thoughts), size)]
     for index, call in enumerate(message.get("tool_calls", ())):
         given = call["function"]["arguments"]
         first = {"id": call["id"], "type": "function", "function": {"name": call["function"]["name"], "arguments": ""}}

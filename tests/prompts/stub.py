@@ -84,7 +84,7 @@ def _message_of(manner: dict[str, Any]) -> bytes:
     calls = [{"id": one["id"], "type": "function",
               "function": {"name": one["name"], "arguments": json.dumps(one["arguments"])}}
              for one in manner["calling"]]  # fmt: skip
-    return chat(manner["text"], "tool_calls", tool_calls=calls)
+    return chat(manner["text"], "tool_calls", tool_calls=calls, **manner.get("message", {}))
 
 
 def _bodies() -> dict[str, bytes]:

@@ -65,6 +65,15 @@ def test_an_exchange_leads_to_the_same_calls_and_answers_again(
     assert (len(again.calls), again.answers) == (calls, answers)
 
 
+def test_tools_are_called_by_either_way_of_asking() -> None:
+    with served(LOOKS, GOOD) as stub:
+        exchange = record(stub, via="pydantic-ai")
+
+    assert [one["name"] for one in exchange["turns"][0]["calls"]] == ["read", "fail", "read", "nothing"]
+    assert len(replay_exchange(exchange).calls) == 4
+    assert "tools" in stub.asked[0]
+
+
 def test_an_exchange_that_was_changed_does_not_hold() -> None:
     with served(LOOKS, GOOD) as stub:
         exchange = record(stub)

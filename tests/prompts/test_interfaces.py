@@ -189,6 +189,18 @@ def test_what_a_server_adds_to_a_call_is_sent_back() -> None:
     assert stub.asked[0]["messages"][2] == native
 
 
+@pytest.mark.parametrize("is_heard", [True, False])
+def test_thoughts_that_a_server_wants_back_are_sent_with_the_calls(is_heard: bool) -> None:
+    calls = {**calling(("read", {"path": "a.py"})), "message": {"reasoning_content": "It may be in a.py."}}
+    question = ChatQuestion(MESSAGES, (), (READ,))
+    with served(calls, "text:ok") as stub:
+        client = chat_client(ModelEndpoint(url=stub.url, model="m"))
+        first = client.ask(question, (lambda text: None) if is_heard else None)
+        client.ask(ChatQuestion(MESSAGES, (ChatTurn(first, (ToolResult("x"),)),), (READ,)), None)
+
+    assert stub.asked[1]["messages"][2]["reasoning_content"] == "It may be in a.py."
+
+
 def test_ollama_is_told_how_much_the_model_reads() -> None:
     with served("text:ok", speaks="ollama") as stub:
         ask(stub)

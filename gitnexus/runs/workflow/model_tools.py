@@ -47,6 +47,7 @@ _LARGEST_RESULT = 64 * 1024
 _NOT_LOGGED = ("action.proposed", "action.waiting", "action.rejected")
 # Of one search, as sources.
 _MOST_HITS = 50
+_LONGEST_TESTS = 600
 # Tests of two nodes would disturb each other in the one worktree.
 _testing = threading.Lock()
 
@@ -94,6 +95,9 @@ class RunModelTools:
         found = {key: value for key, value in given.items() if key not in _NOT_OFFERED}
         if name == "git.diff":
             return {"revision": self._run.record.base, "to": self._tip, **found}
+        left = self._order.seconds_left()
+        if name == _TESTS and left is not None and "seconds" not in found:
+            return {**found, "seconds": max(1, min(_LONGEST_TESTS, int(left)))}
         return {"revision": self._tip, **found} if name in _READS else found
 
     def _answer(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
