@@ -173,6 +173,8 @@ def _command_content(request: CommandRequest, inputs: Mapping[str, bytes]) -> Ca
     ]
     facts += [("base", request.base)] if request.base else []
     facts += [(f"file {name}", held) for name, held in sorted((request.files or {}).items())]
+    for verb, paths in (("reads only", request.reads), ("writes only", request.writes)):
+        facts += [(verb, ", ".join(paths) or "nothing")] if paths is not None else []
     missing: tuple[str, ...] = ()
     if request.stdin_digest:
         given = inputs.get(request.stdin_digest)

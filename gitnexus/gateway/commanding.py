@@ -43,6 +43,8 @@ class CommandAction:
     stdin: bytes = b""
     limits: Mapping[str, int] = field(default_factory=dict)
     network: Network = "none"
+    reads: tuple[str, ...] | None = None
+    writes: tuple[str, ...] | None = None
 
     @contextmanager
     def prepared(self) -> Iterator[tuple[Request, Act]]:
@@ -75,6 +77,8 @@ class CommandAction:
             network=self.network,
             sandbox=self.context.confine.level,
             files=bound_files(argv, cwd, self.context.worktree),
+            reads=self.reads,
+            writes=self.writes,
         )
 
 

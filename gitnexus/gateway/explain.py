@@ -71,6 +71,8 @@ def _command(state: State, asked: Asked, cwd: Path) -> CommandRequest:
     return CommandRequest(
         **_common(state, asked),
         files=None,
+        reads=None,
+        writes=None,
         argv=asked.argv,
         # A program that is not installed can still be judged by its name.
         program=program or f"/usr/bin/{asked.argv[0]}",

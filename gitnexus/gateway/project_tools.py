@@ -87,5 +87,7 @@ def _run_in_gateway(name: str, tool: PackTool, context: ToolContext, given: Mapp
         cwd=tool.cwd,
         limits={"seconds": tool.seconds},
         network=tool.network,
+        reads=tool.reads,
+        writes=tool.writes,
     )
     return execute_through_gate(context.gate, action, given.get("approval", ""))

@@ -9,6 +9,7 @@ from pathlib import Path
 from gitnexus.base.errors import DeniedByPolicy, Failed
 from gitnexus.base.files import expand_home, replace_file
 from gitnexus.base.randomness import random_hex
+from gitnexus.gateway.declared_effects import undeclared_paths, undo_undeclared_writes
 from gitnexus.gateway.protocols import CommandResult
 from gitnexus.git import Repo
 from gitnexus.git.config import user_config_value
@@ -75,7 +76,7 @@ class WorktreeSandbox:
             root=self._root,
             env=request.env,
             readable=self.libraries,
-            hidden=self.hidden(request.sandbox),
+            hidden=(*self.hidden(request.sandbox), *map(str, self._undeclared(request))),
             network=request.network,
             limits=SandboxLimits(
                 seconds=limits["seconds"],
@@ -88,11 +89,16 @@ class WorktreeSandbox:
             stdin=stdin,
             level=request.sandbox,
         )
-        with self._preserve_git_link():
+        declared = undo_undeclared_writes(self._repo, Path(self._root), request.writes)
+        with declared, self._preserve_git_link():
             done = run_in_sandbox(spec, sink)
         cut = done.stdout.cut + done.stderr.cut
         return CommandResult(status=done.status, seconds=round(done.seconds, 3), level=done.level, signal=done.signal,
                    ended_by=done.ended_by, cut=cut)  # fmt: skip
+
+    def _undeclared(self, request: CommandRequest) -> list[Path]:
+        """Return what a command may not see because its tool does not declare it; below L2 nothing can be hidden."""
+        return undeclared_paths(self._root, request) if request.sandbox in ("L2", "L3") else []
 
     def hidden(self, level: Level, *kept: Path) -> tuple[str, ...]:
         """Return the paths that no command may see; the worktree and `kept` stay visible.

@@ -45,8 +45,8 @@ class PackTool(Record):
     argv: tuple[str, ...]
     parameters: dict[str, ToolParameter] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
-    reads: tuple[str, ...] = ()
-    writes: tuple[str, ...] = ()
+    reads: tuple[str, ...] | None = None
+    writes: tuple[str, ...] | None = None
     cwd: str = ""
     network: Network = "none"
     seconds: int = 600
@@ -118,7 +118,7 @@ def _check_account(tool: PackTool, where: str) -> None:
         if not _TAG.fullmatch(tag):
             raise Invalid(f"{where}: {tag[:40]!r} is no tag", hint="small letters, digits and -")
     for name in ("reads", "writes"):
-        for pattern in getattr(tool, name):
+        for pattern in getattr(tool, name) or ():
             require_path_pattern(pattern, f"{where}: {name}")
     for name, one in tool.parameters.items():
         if not _PARAMETER.fullmatch(name) or name in COMMON:
@@ -173,8 +173,9 @@ def _require_fitting(value: str, parameter: ToolParameter, where: str) -> None:
 
 
 def describe_effects(tool: PackTool) -> str:
-    """Return what a tool's author says that it reads and writes, in a few words; nobody checked it."""
-    parts = [f"{verb} {', '.join(paths)}" for verb, paths in (("reads", tool.reads), ("writes", tool.writes)) if paths]
+    """Return what a tool reads and writes, in a few words: its command is held to that."""
+    declared = (("reads", tool.reads), ("writes", tool.writes))
+    parts = [f"{verb} {', '.join(paths) or 'nothing'}" for verb, paths in declared if paths is not None]
     parts += [f"network {tool.network}"] if tool.network != "none" else []
     parts += [f"tags {', '.join(tool.tags)}"] if tool.tags else []
     return "; ".join(parts)

@@ -72,7 +72,8 @@ class CommandRequest(Request):
     """One program with arguments; `program` is the resolved file, `program_digest` its content.
 
     `files` are worktree files that an argument names or the program reads by itself, with their content, so that `sh
-    build.sh` runs the same script and `make` the same Makefile.
+    build.sh` runs the same script and `make` the same Makefile. `reads` and `writes` are the only files of the worktree
+    that it may see and change, as its tool declares; None is no limit.
     """
 
     kind: ClassVar[Kind] = "command"
@@ -88,6 +89,8 @@ class CommandRequest(Request):
     network: Network = "none"
     sandbox: Level = "L1"
     files: dict[str, str] | None = None
+    reads: tuple[str, ...] | None = None
+    writes: tuple[str, ...] | None = None
 
 
 class HandoffRequest(Request):

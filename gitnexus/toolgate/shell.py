@@ -115,6 +115,8 @@ def _command_request(context: JudgeContext, argv: tuple[str, ...], cwd: str) -> 
     return CommandRequest(
         **context.common(),
         files=None,
+        reads=None,
+        writes=None,
         argv=argv,
         program=program or assumed_program_path("source" if argv[0] == "." else argv[0]),
         # Another program runs the file later, so binding its present content is useless.

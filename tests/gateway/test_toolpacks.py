@@ -11,6 +11,7 @@ from gitnexus.base.errors import Invalid, NotFound
 from gitnexus.gateway.toolpacks import PackParameters, PackTool, argv_for_call, parse_tool_packs
 from gitnexus.mcp.runserver import RunToolHandlers
 from gitnexus.runs.agent.tools import call_run_tool, project_run_tools
+from gitnexus.sandbox.levels import best_level
 from tests.conftest import Nexus
 from tests.runs.begun import begun
 
@@ -150,6 +151,35 @@ def test_a_call_is_judged_like_any_command_and_runs_where_a_rule_allows_it(nexus
     assert (ran["status"], ran["output"]) == (0, "1 readme.txt\n")
     assert denied.returncode == 20
     assert nexus("tool", "text.count", '{"what": "lines", "files": ["../x"]}').returncode == 6
+
+
+def test_a_tool_is_held_to_the_files_that_it_declares(nexus: Nexus, project: Path) -> None:
+    copy = {"name": "copy", "about": "Copy a file.", "argv": ["bin/copy", "{a}", "{b}"], "reads": ["*.txt"],
+            "writes": ["out/**"], "parameters": {"a": {"type": "path"}, "b": {"type": "path"}}}  # fmt: skip
+    declared(nexus, project, file_of(copy))
+    nexus.ok("policy", "add", "allow", "--user", "--", "bin/copy", "{path}", "{path}")
+    (project / "bin").mkdir()
+    (project / "bin" / "copy").write_text('#!/bin/sh\ncat "$1" > "$2"\n')
+    (project / "bin" / "copy").chmod(0o755)
+    (project / "out").mkdir()
+    (project / "in").mkdir()
+    (project / "in" / "secret.md").write_text("s\n")
+
+    def call(source: str, target: str) -> dict[str, Any]:
+        done = nexus("tool", "text.copy", json.dumps({"a": source, "b": target}))
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found
+
+    good, beyond, unread = call("readme.txt", "out/a.txt"), call("readme.txt", "new.txt"), call("in/secret.md", "out/b")
+    over = call("out/a.txt", "readme.txt")
+
+    assert "error" not in good, good
+    assert (good["status"], (project / "out" / "a.txt").exists()) == (0, True)
+    assert beyond["error"] == "it changed what its tool does not declare to write, and that was undone: new.txt"
+    assert not (project / "new.txt").exists()
+    assert unread["status"] != 0 or best_level() in ("L0", "L1")
+    assert over.get("status") == 0 or "readme.txt" in over["error"]
+    assert (project / "readme.txt").read_text() == "hello\n"
 
 
 def test_an_agent_in_a_run_is_offered_it_and_its_call_is_an_action_with_what_it_is_for(

@@ -76,6 +76,7 @@ def test_nothing_of_a_request_is_left_out_of_what_is_bound() -> None:
         "program_digest": "sha256:" + "7" * 64, "cwd": "/w/", "base": "a" * 40, "env": {"LANG": "C"},
         "limits": {"seconds": 61}, "stdin_digest": "", "network": "full", "sandbox": "L2", "base_tree": "a" * 40,
         "result_tree": "a" * 40, "changes": PATCH.changes[:1], "files": {"a.sh": "sha256:1, 1 bytes"},
+        "reads": ("a",), "writes": (),
     }  # fmt: skip
     for request in (COMMAND, PATCH):
         for name in vars(request):

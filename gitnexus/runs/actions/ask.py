@@ -79,6 +79,8 @@ def propose_command(run: OpenRun, argv: list[str], summary: str, given: Mapping[
         stdin=stdin,
         limits={"seconds": given["seconds"]} if "seconds" in given else {},
         network=given.get("network", "none"),
+        reads=given.get("reads"),
+        writes=given.get("writes"),
     )
     with run.proposing(), node_action.prepared() as (request, _):
         if stdin:
