@@ -61,6 +61,9 @@ class ApprovalGrant(Record):
     sandbox: Level = "L3"
     parties: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
+    # The files that the approved command was held to; None is no limit, and covers any.
+    reads: tuple[str, ...] | None = None
+    writes: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +129,8 @@ def _covers_command(grant: ApprovalGrant, request: CommandRequest, context: Gran
         and grant.cwd == folder_of_grant(request, grant.scope, context)
         and NETWORKS.index(request.network) <= NETWORKS.index(grant.network)
         and LEVELS.index(request.sandbox) >= LEVELS.index(grant.sandbox)
+        and grant.reads in (None, request.reads)
+        and grant.writes in (None, request.writes)
     )
     return same and pattern.matches(request.argv) and not (facts.places.keys() & pattern.wild_places(request.argv))
 
@@ -168,6 +173,8 @@ def make_grant(
             env_names=tuple(sorted(request.env)),
             network=request.network,
             sandbox=request.sandbox,
+            reads=request.reads,
+            writes=request.writes,
         )
     if isinstance(request, HandoffRequest):
         workflow = request.workflow if scope == "workflow" else ""

@@ -1,5 +1,6 @@
 """What a token binds: one byte of a request that is another makes it another request, and the token does not fit."""
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gitnexus.base.errors import Invalid, VerificationFailed
+from gitnexus.policy.grants import GrantContext, grant_covers, make_grant
 from gitnexus.policy.model import CommandRequest, PatchRequest, PatchRow, Request
 from gitnexus.policy.request import canonical_bytes, parse_request, request_digest
 from gitnexus.policy.tokens import ExpectedAction, check_token
@@ -135,3 +137,17 @@ def test_a_token_does_not_fit_what_one_edit_made_of_a_request(here: Scene, one: 
     except Invalid:
         return
     assert fits(here, token, other) == (other == one)
+
+
+def test_a_standing_approval_of_a_command_that_was_held_to_files_covers_no_freer_one() -> None:
+    held = COMMAND.changed(argv=("pytest", "-q"), reads=("src/**",), writes=())
+    until = NOW + timedelta(hours=1)
+
+    def covers(approved: CommandRequest, asked: CommandRequest) -> bool:
+        context = GrantContext(worktree="/w", executed_changed=False)
+        return grant_covers(make_grant(approved, "session", until, context), asked, NOW, context)
+
+    assert covers(held, held)
+    assert not covers(held, held.changed(writes=None))
+    assert not covers(held, held.changed(reads=("**",)))
+    assert covers(held.changed(reads=None, writes=None), held)
