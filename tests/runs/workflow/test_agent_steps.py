@@ -356,3 +356,53 @@ def test_the_next_program_of_the_list_takes_over_a_plan_when_one_is_down_and_is_
     assert rows["claude"]["patches"]["applied"] == 2
     assert rows["codex"]["patches"]["applied"] == 0
     assert nexus("replay", run, "--verify").returncode == 0
+
+
+def chain_that_goes_on(nexus: Nexus, project: Path, play: Path, first: str) -> str:
+    """Start a plan of three steps, the second after the first, in a workflow that no denied or failed step stops."""
+    steps = [
+        {"id": "S1", "title": "one", "files": ["code.txt"], "commands": [["grep", "-q", "= 2", "code.txt"]]},
+        {"id": "S2", "title": "two", "files": ["two.txt"], "depends": ["S1"]},
+        {"id": "S3", "title": "three", "files": ["three.txt"]},
+    ]
+    plays = {
+        "plan": [{"say": json.dumps({"goal": "g", "steps": steps})}],
+        "exec": [{"write": {"code.txt": first}}, {"write": {"three.txt": "3\n"}}, {"write": {"two.txt": "2\n"}}],
+    }
+    play.write_text(FAKE.format(python=sys.executable, play=json.dumps(plays)))
+    play.chmod(0o755)
+    made = json.loads(nexus.ok("route", "/plan-exec three things", "--json"))["workflow"]
+    for node in made["nodes"]:
+        node |= {"adapter": "claude", "budget": {"retries": 0}}
+    (project / "flow.json").write_text(json.dumps({**made, "stop": ["blocked"]}))
+    done = nexus("run", "--workflow", "flow.json", "--yes", "--json")
+    assert done.returncode in (1, 21), done.stderr
+    return str(json.loads(done.stdout)["run"]["id"])
+
+
+def test_a_denied_step_never_lets_what_depends_on_it_run(
+    nexus: Nexus, project: Path, sealed: Path, play: Path
+) -> None:
+    run = chain_that_goes_on(nexus, project, play, "total = 2\n")
+    nexus("deny", run, "a1", "--wait")
+    nexus("approve", "--unseen", "--wait", run)
+    shown = json.loads(nexus("review", run, "--json").stdout)["runs"][0]
+
+    told = [words.partition("files of this folder: ")[2].partition(",")[0] for _, words in asked(sealed, run)]
+    assert told == ["S1", "S3"]
+    assert [(one["summary"], one["status"]) for one in shown["actions"]] == [
+        ("S1: one", "denied"), ("S3: three", "executed"),
+    ]  # fmt: skip
+    assert shown["run"]["status"] == "failed"
+    assert nexus("replay", run, "--verify").returncode == 0
+
+
+def test_a_failed_step_never_lets_what_depends_on_it_run(
+    nexus: Nexus, project: Path, sealed: Path, play: Path
+) -> None:
+    run = chain_that_goes_on(nexus, project, play, "total = 3\n")
+    asks = json.loads(nexus("review", run, "--json").stdout)["runs"][0]
+
+    assert [words.count("S1, one") for _, words in asked(sealed, run)] == [1]
+    assert asks["questions"][0]["text"].startswith("no valid result for S1 after 1 tries")
+    assert asks["actions"] == []
