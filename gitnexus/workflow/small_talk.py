@@ -22,6 +22,9 @@ _ABOUT = re.compile(
 _WHO = re.compile(r"(?:who|what) are you\W*|what can you do\W*|wer bist du\W*|was kannst du\W*|help\W*", re.IGNORECASE)
 _HOW = 'ask about this repository, as in git nexus run "What does load_config do?", or say what to change'
 _MOST_WORDS = 2
+# Words that no sentence ends with, and words that only link what was said before to what is to come.
+_OPEN_ENDS = frozenset("the a an my our your its to of from into with and or but because".split())
+_LINKS = frozenset("and then but so or now next please well also because".split())
 
 
 def reply_to_small_talk(prompt: str) -> str:
@@ -48,6 +51,10 @@ def reply_to_small_talk(prompt: str) -> str:
 
 def _ask_back(text: str, words: list[str]) -> str:
     """Return a question about one or two words that say neither what is asked nor what is to be done."""
+    if words[-1] in _OPEN_ENDS and text[-1].isalpha():
+        return f"“{one_line(text, 60)}” ends in the middle: what comes after it? You can {_HOW}."
+    if set(words) <= _LINKS:
+        return f"What about “{one_line(text, 60)}”? You can {_HOW}."
     # A reference to a task, a file or code, and a name of a workflow, are requests of their own.
     if len(words) > _MOST_WORDS or re.search(r"[`/\\_:#@\d.]", text.rstrip(".!?")) or text.endswith("?"):
         return ""

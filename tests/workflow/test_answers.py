@@ -114,6 +114,11 @@ def test_what_asks_for_something_is_no_small_talk(prompt: str) -> None:
     assert reply_to_small_talk(prompt) == ""
 
 
+@pytest.mark.parametrize("prompt", ["fix the", "rename load_config to", "compare it with", "and then?", "so, and now"])
+def test_a_sentence_that_ends_in_the_middle_gets_a_question_back(prompt: str) -> None:
+    assert "“" + prompt + "”" in reply_to_small_talk(prompt)
+
+
 def test_small_talk_starts_no_run(project: Path, nexus: Nexus) -> None:
     assert nexus.ok("run", "hello").startswith("Hello.")
     assert json.loads(nexus.ok("runs", "--json"))["runs"] == []

@@ -19,6 +19,7 @@ from gitnexus.runs.actions import ask
 from gitnexus.runs.actions.tool_context import GATE, tool_context_for
 from gitnexus.runs.agent.report_block import report_block
 from gitnexus.runs.open_run import OpenRun
+from gitnexus.runs.workflow.step_proof import prove_proposed_patch
 
 MOST_PATIENCE = 50
 # Limit of calls: each is logged, and an agent in a loop must not fill the disk.
@@ -31,9 +32,11 @@ def _call_propose_patch(run: OpenRun, given: Mapping[str, Any]) -> dict[str, Any
         raw = given["patch"].encode("utf-8", "surrogateescape")
     except UnicodeEncodeError as exc:
         raise Invalid("patch holds half of a surrogate pair") from exc
-    return action_or_question_state(
-        run, ask.propose_patch(run, raw, given.get("summary", ""), given.get("replaces", ""))
-    )
+    proof = prove_proposed_patch(run, run.caller, given["patch"])
+    if proof.why:
+        raise Conflict(proof.why)
+    summary, replaces = given.get("summary", ""), given.get("replaces", "")
+    return action_or_question_state(run, ask.propose_patch(run, raw, summary, replaces, proofs=proof.proofs))
 
 
 def _call_propose_command(run: OpenRun, given: Mapping[str, Any]) -> dict[str, Any]:

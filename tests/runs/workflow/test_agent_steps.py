@@ -380,9 +380,7 @@ def chain_that_goes_on(nexus: Nexus, project: Path, play: Path, first: str) -> s
     return str(json.loads(done.stdout)["run"]["id"])
 
 
-def test_a_denied_step_never_lets_what_depends_on_it_run(
-    nexus: Nexus, project: Path, sealed: Path, play: Path
-) -> None:
+def test_a_denied_step_never_lets_what_depends_on_it_run(nexus: Nexus, project: Path, sealed: Path, play: Path) -> None:
     run = chain_that_goes_on(nexus, project, play, "total = 2\n")
     nexus("deny", run, "a1", "--wait")
     nexus("approve", "--unseen", "--wait", run)
@@ -397,12 +395,31 @@ def test_a_denied_step_never_lets_what_depends_on_it_run(
     assert nexus("replay", run, "--verify").returncode == 0
 
 
-def test_a_failed_step_never_lets_what_depends_on_it_run(
-    nexus: Nexus, project: Path, sealed: Path, play: Path
-) -> None:
+def test_a_failed_step_never_lets_what_depends_on_it_run(nexus: Nexus, project: Path, sealed: Path, play: Path) -> None:
     run = chain_that_goes_on(nexus, project, play, "total = 3\n")
     asks = json.loads(nexus("review", run, "--json").stdout)["runs"][0]
 
     assert [words.count("S1, one") for _, words in asked(sealed, run)] == [1]
     assert asks["questions"][0]["text"].startswith("no valid result for S1 after 1 tries")
     assert asks["actions"] == []
+
+
+def test_a_patch_that_a_program_proposes_by_a_tool_is_proved_before_anybody_is_asked(
+    nexus: Nexus, project: Path, sealed: Path, play: Path
+) -> None:
+    wrong, right = (f"--- a/code.txt\n+++ b/code.txt\n@@ -1 +1 @@\n-total = 1\n+total = {at}\n" for at in (3, 2))
+    (project / ".nexus" / "policy.md").write_text(
+        '---\nversion: 1\nway: proposer\nallow:\n  - run: ["grep", "**"]\n---\n'
+    )
+    trust(project)
+    told = started(nexus, play, {"call": [["propose_patch", {"patch": wrong}], ["propose_patch", {"patch": right}]]})
+    run = told["run"]["id"]
+    done = json.loads(nexus.ok("approve", "--unseen", "--wait", run, "--json"))
+    refused = [row["why"] for row in events(project, run, "action.rejected")]
+
+    assert [(one["kind"], one["status"]) for one in told["actions"]] == [("patch", "waiting")]
+    assert [why.startswith("with this change grep") for why in refused] == [True]
+    assert len(asked(sealed, run)) == 1
+    assert done["run"]["status"] == "completed"
+    assert run_git(project, "show", f"nexus/{run}:code.txt") == "total = 2\n"
+    assert nexus("replay", run, "--verify").returncode == 0
