@@ -174,7 +174,7 @@ def test_a_name_that_is_no_agent_is_refused_with_those_that_are() -> None:
     with pytest.raises(NotFound) as refused:
         find_adapter("cursor")
 
-    assert refused.value.hint == "there are: command, claude, codex, gemini, opencode, aider, scripted"
+    assert refused.value.hint == f"there are: {', '.join(ADAPTERS)}"
 
 
 @pytest.mark.parametrize("name", ["claude", "codex", "gemini", "opencode", "aider"])
