@@ -87,8 +87,8 @@ HOOK_PATH = frozenset(
 # Loaded by short commands: what only some of their uses need is imported by those.
 SHORT_COMMANDS = frozenset(
     """
-    adapters/protocol.py adapters/script.py app/catalog.py app/close_cycle.py app/doctor.py app/init.py
-    app/message_tags.py app/notes.py app/sandbox_level.py app/status.py app/uninstall.py backlog/cleo_offer.py
+    adapters/protocol.py adapters/script.py app/catalog.py app/close_cycle.py app/doctor.py app/doctor_settings.py
+    app/init.py app/message_tags.py app/notes.py app/sandbox_level.py app/status.py app/uninstall.py backlog/cleo_offer.py
     backlog/model.py backlog/store.py catalog/catalog.py catalog/open.py cli/graph/graph.py cli/hooks/worktree.py
     cli/init.py cli/permissions.py cli/policy/add.py cli/policy/signing.py cli/run/approve.py cli/run/decisions.py
     cli/run/handover.py cli/run/run.py cli/run/workflow_choice.py cli/sync.py cli/task/elsewhere.py

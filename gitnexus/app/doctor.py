@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from gitnexus.app.doctor_finding import DoctorFinding
+from gitnexus.app.doctor_finding import MOST_TOLD, DoctorFinding
 from gitnexus.app.doctor_secrets import check_stored_secrets
+from gitnexus.app.doctor_settings import check_catalog, check_macros, check_settings
 from gitnexus.app.doctor_state import REPAIR_HINT, UNREPAIRED_HINT, check_locks, check_state_ref, report_repair
 from gitnexus.app.harness_doctor import summarize_harnesses
 from gitnexus.app.rescue import mend_state
@@ -19,11 +20,9 @@ from gitnexus.backlog.next import waiting_edges
 from gitnexus.backlog.store import tasks_in_snapshot
 from gitnexus.base.errors import NexusError
 from gitnexus.base.text import one_line
-from gitnexus.catalog import open_catalog
 from gitnexus.git import Repo, exclude, hookfiles, remotes
 from gitnexus.git.hookmanagers import hook_advice
 from gitnexus.git.maintenance import GIT_PACKS_AT, estimate_loose_objects, is_maintenance_off
-from gitnexus.memory.model import parse_memory_settings
 from gitnexus.policy.in_force import read_policy_in_force
 from gitnexus.policy.trust_check import check_trust, restore_approvers
 from gitnexus.projects import read_registry
@@ -32,17 +31,14 @@ from gitnexus.projects.index.refresh import why_unreadable
 from gitnexus.projects.model import real_path
 from gitnexus.projects.open_state import open_state
 from gitnexus.projects.signed_permissions import list_unsigned_permissions
-from gitnexus.runs.setup_rules import parse_run_settings as run_settings_of
 from gitnexus.sandbox.levels import WORDS, available_levels, choose_level, gaps_of_level
 from gitnexus.state import STATE_REF, State
 from gitnexus.state.disk import TEMPORARY
 from gitnexus.state.home import close_folders_to_others, folders_open_to_others, home_repository, open_home
 from gitnexus.state.intake import find_leftover_files, own_projection, settle_hand_edits
 from gitnexus.state.layout import CONFLICTS, OTHER
-from gitnexus.state.settings import SECTIONS, settings_section, unknown_sections
 
 _OLDEST_GIT = (2, 34)
-_MOST_TOLD = 20
 # Findings that are shown in red.
 BYPASS = "the mode is bypass: no question is asked about anything that no rule denies"
 
@@ -220,7 +216,7 @@ def _fetches(state: State, fix: bool) -> Iterator[DoctorFinding]:
 
 def _met(state: State, _fix: bool) -> Iterator[DoctorFinding]:
     """Report files that a sync could not merge and stored beside the file itself."""
-    for path in sorted(name for name in state.latest().ids() if OTHER.search(name))[:_MOST_TOLD]:
+    for path in sorted(name for name in state.latest().ids() if OTHER.search(name))[:MOST_TOLD]:
         of = OTHER.sub("", path.removeprefix(f"{CONFLICTS}/"))
         yield DoctorFinding("sync", "warning", f".nexus/{path} is another clone's version of {of}",
                       f"put the right content into .nexus/{of}, then delete it")  # fmt: skip
@@ -265,63 +261,10 @@ def _registry(state: State, _fix: bool) -> Iterator[DoctorFinding]:
 
     others = [other for other in registry.projects_by_name() if other != row and os.path.lexists(other.path)]
     told = ((other, why_unreadable(other)) for other in others)
-    for other, why in itertools.islice(((other, why) for other, why in told if why), _MOST_TOLD):
+    for other, why in itertools.islice(((other, why) for other, why in told if why), MOST_TOLD):
         yield DoctorFinding(
             "registry", "warning", f"{other.name} cannot be read: {why}", f"git nexus project show {other.name}"
         )
-
-
-def _catalog(state: State, _fix: bool) -> Iterator[DoctorFinding]:
-    if not state.exists:
-        return
-    opened = open_catalog(state.latest(), state.repo.folder, state.trusts)
-    for words in opened.problems[:_MOST_TOLD]:
-        yield DoctorFinding(
-            "catalog", "problem", f"{opened.asked}: {words}", "fix the package or change catalog.source"
-        )
-    if len(opened.problems) > _MOST_TOLD:
-        more = len(opened.problems) - _MOST_TOLD
-        yield DoctorFinding(
-            "catalog", "problem", f"{opened.asked}: and {more} more", "git nexus catalog check lists them"
-        )
-    added = sum(map(len, opened.added.values()))
-    words = f"{len(opened.catalog.agents)} roles and {len(opened.catalog.skills)} skills, {opened.catalog.source}"
-    yield DoctorFinding("catalog", "ok", f"{words}, {added} capabilities added" if added else words)
-
-
-def _settings(state: State, _fix: bool) -> Iterator[DoctorFinding]:
-    snapshot = state.latest()
-    parse_memory_settings(settings_section(snapshot, "memory", state.trusts))
-    run_settings_of(settings_section(snapshot, "runs", state.trusts))
-    if asked := settings_section(snapshot, "prompts", state.trusts):
-        from gitnexus.prompts.settings import parse_prompt_settings  # loads pydantic: only for such settings
-
-        parse_prompt_settings(asked)
-    if asked := settings_section(snapshot, "workflow", state.trusts):
-        from gitnexus.workflow.settings import parse_workflow_settings  # loads pydantic: only for such settings
-
-        parse_workflow_settings(asked)
-    strange = unknown_sections(snapshot, SECTIONS)
-    for path, name in strange:
-        yield DoctorFinding(
-            "settings", "warning", f"{path}: no part of git nexus reads {name[:60]!r}", "is it misspelt?"
-        )
-    if not strange:
-        yield DoctorFinding("settings", "ok", "every setting is known")
-
-
-def _macros(state: State, _fix: bool) -> Iterator[DoctorFinding]:
-    if not state.exists or not state.latest().names("commands/custom"):
-        return
-    from gitnexus.workflow.commands import read_custom_macros  # loads pydantic: only where there are any
-
-    found, wrong = read_custom_macros(state.latest())
-    for path, why in list(wrong.items())[:_MOST_TOLD]:
-        yield DoctorFinding(
-            "workflows", "warning", f".nexus/{path} is not a workflow: {why}", "git nexus workflow check"
-        )
-    if not wrong:
-        yield DoctorFinding("workflows", "ok", f"{len(found)} of your own")
 
 
 def _approvals(state: State, fix: bool) -> Iterator[DoctorFinding]:
@@ -386,9 +329,9 @@ _CHECKS: dict[str, Callable[[State, bool], Iterator[DoctorFinding]]] = {
     "met": _met,
     "backlog": _backlog,
     "registry": _registry,
-    "settings": _settings,
-    "catalog": _catalog,
-    "macros": _macros,
+    "settings": check_settings,
+    "catalog": check_catalog,
+    "macros": check_macros,
     "approvals": _approvals,
     "home": _home,
     "sandbox": _sandbox,

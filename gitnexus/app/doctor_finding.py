@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+# How many findings of one kind are listed.
+MOST_TOLD = 20
+
 
 @dataclass(frozen=True, slots=True)
 class DoctorFinding:
