@@ -39,7 +39,7 @@ class Team:
 def test_a_change_of_a_plan_with_a_secret_is_not_pushed(
     ada: Machine, hub: Path, monkeypatch: pytest.MonkeyPatch, answer: str
 ) -> None:
-    monkeypatch.setattr("gitnexus.runs.workflow.stage.specialist_for_node", lambda desk, node: Team())
+    monkeypatch.setattr("gitnexus.runs.workflow.stage.specialist_for_node", lambda *_given: Team())
     (ada.place / "TODO.md").write_text("# To do\n")
     run_git(ada.place, "add", "-A")
     run_git(ada.place, "commit", "-qm", "what to do")
