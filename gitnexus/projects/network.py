@@ -32,6 +32,7 @@ class TaskNetwork:
         self.current = current
         self.readable = readable
         self._uids: dict[str, dict[str, str]] = {}
+        self._everywhere: dict[str, tuple[str, str]] | None = None
         self.names = {project.hash: project.name for project in self.projects.values()}
 
     @cached_property
@@ -98,11 +99,12 @@ class TaskNetwork:
             return "is not a reference to a task"
         owner = project if not name else self._owners.get(name)
         if owner is None:
-            return f"no project is called {name}"
+            return self._in_any_project(uid) or f"no project is called {name}"
         if owner == project or not self.may_read(owner):
             return owner, id_
         if uid:
-            return self._by_uid(owner, id_, uid)
+            meant = self._by_uid(owner, id_, uid)
+            return (self._in_any_project(uid) or meant) if isinstance(meant, str) else meant
         others = self._once.get((owner, id_))
         if others:
             named = " or ".join(f"{name}:{one}" for one in [id_, *others])
@@ -116,6 +118,14 @@ class TaskNetwork:
         if found is None and owner not in self._unreadable and self.index.task(owner, id_) is not None:
             return "no longer exists, another task has its number"
         return owner, found or id_
+
+    def _in_any_project(self, uid: str) -> tuple[str, str] | None:
+        """Return the task with a `uid` in any readable project: its project may have another name here."""
+        if uid and self._everywhere is None:
+            self._everywhere = {
+                one: (owner, id_) for owner in sorted(self.readable) for one, id_ in self.index.uids(owner).items()
+            }
+        return (self._everywhere or {}).get(uid) if uid else None
 
     def dependencies(self, row: IndexRow) -> list[dict[str, Any]]:
         """Return the dependencies of a task, each with its status or with the reason why that is unknown."""
@@ -142,7 +152,7 @@ class TaskNetwork:
         """Return the tasks that wait for a task, of all readable projects."""
         project = self.projects[row.project]
         names = [name for name in (project.name, *project.aliases) if self._owners.get(name) == project.hash]
-        found = [one for one in self.index.dependents(row, names) if self.may_read(one.project)]
+        found = [one for one in self.index.dependents(row, names, self._owners) if self.may_read(one.project)]
         return [self.task_as_json(one, row.project) for one in sorted(found, key=self._row_order)]
 
     def task_as_json(self, row: IndexRow, seen_from: str | None = None) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Answers the backlog's questions about other projects from the registry, the permissions and their state."""
 
+import contextlib
 from pathlib import Path
 
 from gitnexus.backlog.elsewhere import ForeignTask
@@ -7,7 +8,7 @@ from gitnexus.backlog.reference import TaskReference
 from gitnexus.base.errors import NexusError, NotFound
 from gitnexus.projects.levels import Level
 from gitnexus.projects.operations import Operation
-from gitnexus.projects.read_task import find_task, read_task
+from gitnexus.projects.read_task import find_task, find_task_by_uid, read_task
 from gitnexus.projects.resolve import LocatedTask
 from gitnexus.projects.standpoint import Standpoint
 
@@ -69,10 +70,26 @@ class OtherProjects:
                 return ForeignTask(text, why="may not be read from here")
             task = find_task(at.project, at.task, uid)
         except NexusError as exc:
-            return ForeignTask(text, why=f"cannot be seen: {exc.message}")
+            return self._by_uid(uid) or ForeignTask(text, why=f"cannot be seen: {exc.message}")
         if isinstance(task, str):
-            return ForeignTask(text, why=task)
+            return self._by_uid(uid) or ForeignTask(text, why=task)
         return ForeignTask(f"{reference.project}:{task.id}", task.title, task.status, uid=task.uid)
+
+    def _by_uid(self, uid: str | None) -> ForeignTask | None:
+        """Return the task with a `uid` in any project that may be read: its project may have another name here."""
+        if uid is None:
+            return None
+        try:
+            readable = self.standpoint.readable()
+        except NexusError:
+            return None
+        for project in readable:
+            if project != self.standpoint.current:
+                with contextlib.suppress(NexusError):
+                    task = find_task_by_uid(project, uid)
+                    if task is not None:
+                        return ForeignTask(f"{project.name}:{task.id}", task.title, task.status, uid=uid)
+        return None
 
     def _locate_task(self, reference: TaskReference) -> LocatedTask:
         return self.standpoint.locate(reference)

@@ -64,6 +64,17 @@ def find_task(project: Project, task: str, uid: str | None) -> TaskGlimpse | str
         return there or "does not exist"
 
 
+def find_task_by_uid(project: Project, uid: str) -> TaskGlimpse | None:
+    """Return the task of a project with a `uid`, whatever its number is. Raises: NotFound if the project is missing."""
+    repo = _repo_of(project)
+    if repo is None:
+        return None
+    with contextlib.closing(open_project_state(repo)) as state:
+        rows = (row for row in tasks_in_snapshot(state.snapshot) if isinstance(row, BacklogTask))
+        found = next((row.id for row in rows if row.uid == uid), None)
+        return None if found is None else _kept(state.snapshot, found, project)
+
+
 def _others(snapshot: Snapshot, task: str, uid: str | None) -> list[str]:
     """Return the tasks of other numbers with this `uid` or, without one, those that once had this number."""
     rows = (row for row in tasks_in_snapshot(snapshot) if isinstance(row, BacklogTask) and row.id != task)

@@ -118,3 +118,40 @@ def test_another_task_in_the_place_of_one_that_is_gone_satisfies_nothing(two: Tw
 
     assert shown["waitsFor"][0]["why"] == "no longer exists, another task has its number"
     assert orphans[0]["reason"] == "no longer exists, another task has its number"
+
+
+def test_a_dependency_follows_its_project_that_has_another_name_on_this_machine(two: Two) -> None:
+    two.run("task", "add", "waits", "--depends", "lib:T1")
+    two.run("task", "relate", "T1", "lib:T1")
+    two.renumber()
+    two.run("project", "unregister", "lib")
+    two.run("register", two.lib.path, "--name", "core")
+    two.run("grant", "app", "core", "--permission", "execute")
+
+    shown, deps = two.told("show", "T1"), two.told("deps", "T1")
+
+    assert (shown["ready"], shown["depends"]) == (False, ["core:T2"])
+    assert [one["taskId"] for one in shown["relates"]] == ["core:T2"]
+    assert [(one["ref"], one["title"]) for one in deps["dependencies"]] == [("core:T2", "meant")]
+    assert [one["ref"] for one in two.told("dependents", "core:T2")["dependents"]] == ["app:T1"]
+    assert two.told("dependents", "core:T1")["dependents"] == []
+    assert two.told("orphans")["orphans"] == []
+    two.run("task", "complete", "core:T2")
+    assert two.told("task", "list", "--ready")["tasks"][0]["id"] == "T1"
+    two.run("task", "update", "T1", "--priority", "high")
+    assert (stored(two.app, 1)["depends"], stored(two.app, 1)["uids"]) == (["core:T2"], {"core:T2": "uid-meant"})
+
+
+def test_another_project_that_took_the_name_is_not_meant(two: Two, world: World) -> None:
+    two.run("task", "add", "waits", "--depends", "lib:T1")
+    two.run("project", "unregister", "lib")
+    two.run("register", two.lib.path, "--name", "core")
+    two.run("grant", "app", "core", "--permission", "execute")
+    other = world.registered("other")
+    keep(other, T1={"title": "not meant", "uid": "uid-of-other", "status": "done"})
+    two.run("project", "rename", "other", "lib")
+    two.run("grant", "app", "lib", "--permission", "execute")
+
+    assert two.told("show", "T1")["depends"] == ["core:T1"]
+    assert [one["ref"] for one in two.told("deps", "T1")["dependencies"]] == ["core:T1"]
+    assert not two.told("show", "T1")["ready"]

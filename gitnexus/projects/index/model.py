@@ -7,7 +7,7 @@ written; names are resolved when it is read, since projects are renamed.
 import contextlib
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from json.encoder import encode_basestring_ascii
@@ -240,18 +240,20 @@ class TaskIndex:
         found = self._db.execute("SELECT name, id, uid FROM edge WHERE task = ? ORDER BY place", (row.n,))
         return [("" if name.startswith("#") else name, id_, uid) for name, id_, uid in found]
 
-    def dependents(self, row: IndexRow, names: Sequence[str]) -> list[IndexRow]:
-        """Return the tasks that depend on one task.
+    def dependents(self, row: IndexRow, names: Sequence[str], known: Collection[str] = ()) -> list[IndexRow]:
+        """Return the tasks that depend on one task; `known` are the names of all projects.
 
         In its own project they are found by id; elsewhere by its `uid` or, if none is recorded, by id and one of the
-        project's names.
+        project's names. Under a name that no project has here, the `uid` alone tells.
         """
         uid = self._db.execute("SELECT uid FROM task WHERE n = ?", (row.n,)).fetchone()[0]
         marks = ",".join("?" * (len(names) + 1))
         by_id = f"SELECT task FROM edge WHERE id = ? AND name IN ({marks}) AND uid IN ('', ?)"  # noqa: S608 - only question marks
-        by_uid = f"SELECT task FROM edge WHERE uid = ? AND uid != '' AND name IN ({marks})"  # noqa: S608
         named = (_own_name(row.project), *names)
-        return list(self.rows(f"WHERE task.n IN ({by_id} UNION {by_uid})", (row.id, *named, uid, uid, *named)))
+        under = self._db.execute("SELECT DISTINCT name FROM edge WHERE uid = ? AND uid != ''", (uid,)).fetchall()
+        meant = [*named, *(name for (name,) in under if name not in known and not name.startswith("#"))]
+        by_uid = f"SELECT task FROM edge WHERE uid = ? AND uid != '' AND name IN ({','.join('?' * len(meant))})"  # noqa: S608
+        return list(self.rows(f"WHERE task.n IN ({by_id} UNION {by_uid})", (row.id, *named, uid, uid, *meant)))
 
     def edges(self) -> Iterator[tuple[str, str, str, str, str]]:
         """Yield every dependency as (project, id, name, id of the dependency, its `uid` if recorded)."""
