@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import threading
 from collections.abc import AsyncIterator, Iterator
 from importlib.util import find_spec
@@ -25,6 +26,7 @@ EXTRA = "models"
 _LIBRARIES = {"anthropic": ("anthropic", "x-api-key"), "gemini": ("google.genai", "x-goog-api-key")}
 # Of what a library would send along, only what its provider needs.
 _HEADERS = ("anthropic-version", "anthropic-beta")
+_MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@:/-]{0,199}")
 # Anthropic wants to be told, and what the library would say is too short for a patch.
 _MAX_TOKENS = 16_384
 
@@ -59,6 +61,9 @@ class LibraryChat:
 
     def __init__(self, endpoint: ModelEndpoint, key: str) -> None:
         require_library(endpoint.interface)
+        # It becomes part of the address, and a workflow of somebody else's may name it.
+        if not _MODEL.fullmatch(endpoint.model) or ".." in endpoint.model:
+            raise Failed(f"{one_line(endpoint.model, 60)!r} is no name of a model of {endpoint.interface}")
         self._endpoint, self._key = endpoint, key
 
     def ask(self, question: ChatQuestion, hear: Hear | None) -> ChatReply:

@@ -177,6 +177,7 @@ _BROKEN: dict[str, Callable[[BaseHTTPRequestHandler, Stub, str], None]] = {
     "status": lambda to, _, rest: _send(to, int(rest), b'{"error": "no"}', {"Retry-After": "7"}),
     "redirect": lambda to, stub, _: _send(to, 307, b"", {"Location": f"{stub.url}/elsewhere"}),
     "refuses": lambda to, _, rest: _send(to, 400, json.dumps({"error": {"message": rest}}).encode()),
+    "fails": lambda to, _, rest: _send(to, 500, json.dumps({"error": {"message": rest}}).encode()),
     "silent": lambda _, stub, __: _keep_silent(stub),
     "half": _half,
     "cut": _cut,

@@ -31,7 +31,11 @@ KEYS = {
 }
 
 
-@pytest.fixture(params=get_args(Interface))
+# Importing the libraries of these two takes seconds.
+_SLOW = ("anthropic", "gemini")
+
+
+@pytest.fixture(params=[pytest.param(one, marks=[pytest.mark.slow] * (one in _SLOW)) for one in get_args(Interface)])
 def speaks(request: pytest.FixtureRequest) -> Interface:
     found: Interface = request.param
     return found
@@ -187,6 +191,16 @@ def test_what_a_server_adds_to_a_call_is_sent_back() -> None:
         ask(stub, turns=[ChatTurn(ChatReply("", (call,), native=native), (ToolResult("x"),))])
 
     assert stub.asked[0]["messages"][2] == native
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("interface", _SLOW)
+@pytest.mark.parametrize("name", ["../../v1/files?x=", "m/../../x", "m?key=1", "m#x", "", "//evil.example/m"])
+def test_the_name_of_a_model_leads_to_no_other_address(interface: Interface, name: str) -> None:
+    with served("text:ok", speaks=interface) as stub, pytest.raises(Failed, match="is no name of a model"):
+        chat_client(ModelEndpoint(url=stub.url, model=name, interface=interface))
+
+    assert stub.asked == []
 
 
 @pytest.mark.parametrize("is_heard", [True, False])

@@ -223,7 +223,9 @@ def test_each_provider_is_spoken_with_in_its_own_way(
     assert [(one["interface"], one["url"]) for one in listed] == [(interface, url)]
 
 
-@pytest.mark.parametrize("interface", ["anthropic", "gemini", "ollama"])
+@pytest.mark.parametrize(
+    "interface", [*(pytest.param(one, marks=pytest.mark.slow) for one in ("anthropic", "gemini")), "ollama"]
+)
 def test_a_model_is_called_by_its_own_interface(project: Path, nexus: Nexus, interface: str) -> None:
     with served("text:ready", speaks=interface) as stub:
         added = nexus.ok("model", "add", "m", "--provider", interface, "--url", stub.url, "--model", "m",

@@ -162,8 +162,11 @@ def test_a_model_that_never_stops_looking_is_ended(nexus: Nexus, project: Path) 
     )
 
 
-def test_a_server_without_tools_gets_the_pack_alone(nexus: Nexus, project: Path) -> None:
-    with served("refuses:registry/m does not support tools", DONE) as stub:
+@pytest.mark.parametrize(
+    "refusal", ["refuses:registry/m does not support tools", "fails:tools param requires --jinja flag"]
+)
+def test_a_server_without_tools_gets_the_pack_alone(nexus: Nexus, project: Path, refusal: str) -> None:
+    with served(refusal, DONE) as stub:
         set_model(project, stub.url)
         told = json.loads(nexus("run", "/exec correct the total in code.txt", "--json").stdout)
 
