@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from gitnexus.base.errors import Failed
 from gitnexus.prompts.chat import (
@@ -84,7 +85,7 @@ class ModelConnection:
                 reminders += 1
                 if reminders > _MOST_REMINDERS:
                     raise UnusableReply(f"it calls tools where its answer is due: {over}")
-            self.history.append(ChatTurn(reply, self._results_of(reply.calls)))
+            self._make_calls(reply)
 
     def _ask_next(self, messages: Sequence[Mapping[str, str]], *, may_call: bool) -> ChatReply:
         try:
@@ -127,8 +128,15 @@ class ModelConnection:
     def _cost_in_usd(self) -> float | None:
         return None if self.tokens_in is None else self.endpoint.cost(self.tokens_in, self.tokens_out or 0)
 
-    def _results_of(self, calls: Sequence[ModelToolCall]) -> tuple[ToolResult, ...]:
-        return tuple(self._result_of(call, at) for at, call in enumerate(calls))
+    def _make_calls(self, reply: ChatReply) -> None:
+        """Make the calls of an answer, and add them to the history; what is interrupted, as far as it came."""
+        results: list[ToolResult] = []
+        try:
+            for at, call in enumerate(reply.calls):
+                results.append(self._result_of(call, at))
+        finally:
+            if results:
+                self.history.append(ChatTurn(replace(reply, calls=reply.calls[: len(results)]), tuple(results)))
 
     def _result_of(self, call: ModelToolCall, at: int) -> ToolResult:
         tools = self._session.tools

@@ -74,6 +74,26 @@ def test_tools_are_called_by_either_way_of_asking() -> None:
     assert "tools" in stub.asked[0]
 
 
+def test_an_exchange_that_was_interrupted_has_the_calls_that_were_made() -> None:
+    class Interrupted(Tools):
+        made = 0
+
+        def call(self, call: ModelToolCall) -> ToolResult:
+            if self.made == 2:
+                raise KeyboardInterrupt
+            self.made += 1
+            return super().call(call)
+
+    kept: list[Any] = []
+    with served(LOOKS) as stub:
+        session = PromptSession(tools=Interrupted(), record=kept.append)
+        settings = parse_prompt_settings({"endpoint": {"url": stub.url, "model": "m"}})
+        with pytest.raises(KeyboardInterrupt):
+            Prompter(settings).call("Research", {"question": "q"}, FUNCTIONS["Research"].output, session=session)
+
+    assert [name for name, _, _ in replay_exchange(json.loads(json.dumps(kept[0]))).calls] == ["read", "fail"]
+
+
 def test_an_exchange_that_was_changed_does_not_hold() -> None:
     with served(LOOKS, GOOD) as stub:
         exchange = record(stub)
