@@ -71,6 +71,7 @@ def event(kind: str, actor: str = "nexus", **body: object) -> Event:
 def test_agents_speak_behind_their_gutter_and_we_in_one_voice() -> None:
     spoken = [
         *news.entries_for_event("r", event("agent.progress", "codex", text="I edit", node="main")),
+        *news.entries_for_event("r", event("agent.progress", "model", text="status: done\nsummary: so", node="main")),
         *news.entries_for_event("r", event("agent.progress", "gate", text="left out: x")),
         *news.entries_for_event("r", event("node.started", node="main", agent="codex", attempt=2)),
         *news.entries_for_event(
@@ -81,6 +82,7 @@ def test_agents_speak_behind_their_gutter_and_we_in_one_voice() -> None:
 
     assert spoken == [
         ChatEntry("agent", "I edit", "r"),
+        ChatEntry("agent", "status: done\nsummary: so", "r"),
         ChatEntry("nexus", "r: left out: x", "r"),
         ChatEntry("nexus", "r: main begins, done by codex, attempt 2", "r"),
         ChatEntry("nexus", f"r: a1 is commit {'a' * 12} on nexus/r", "r"),

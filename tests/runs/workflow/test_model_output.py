@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from gitnexus.adapters.protocol import AgentEvent
+from gitnexus.prompts.exchange import replay_exchange
 from gitnexus.redaction.stored import known_secret_values
 from gitnexus.runs.open_run import open_run
 from gitnexus.runs.store import run_ids
 from gitnexus.runs.workflow.model_output import ModelOutput
+from gitnexus.runs.workflow.model_session import exchange_document
 from gitnexus.workflow.definition import WorkflowNode
 from tests.conftest import Nexus
 from tests.prompts.stub import Stub, served
@@ -127,6 +129,25 @@ def test_what_is_written_is_in_the_log_before_the_answer_has_ended(nexus: Nexus,
     assert "  │ status: done\n" in found[0].stderr
     assert "  │ it is [github-token]\n" in found[0].stderr
     assert TOKEN not in found[0].stderr + "".join(said())
+
+
+def test_an_exchange_that_is_very_large_is_kept_with_its_texts_cut_and_can_be_gone_through() -> None:
+    call = {
+        "id": "c",
+        "name": "read",
+        "arguments": {"path": "x" * 5000},
+        "ok": True,
+        "refused": "",
+        "result": "y" * 2**20,
+    }
+    turns = [{"text": '{"a": "' + "z" * 2**20, "ended": "stop", "tokens": [1, 2], "calls": [call] * calls}
+             for calls in (16, 3, 0)]  # fmt: skip
+    exchange = {"version": 1, "function": "ExecStep", "model": "m", "messages": [], "turns": turns}
+
+    raw = exchange_document(exchange)
+
+    assert len(raw) < 2**20
+    assert replay_exchange(json.loads(raw)) == replay_exchange(exchange)
 
 
 def test_the_whole_exchange_is_kept_without_secrets(nexus: Nexus, project: Path) -> None:
