@@ -74,4 +74,6 @@ def test_wrong_form_no_fit_failed_test_and_right_are_one_card_one_yes_and_four_a
     row = next(one for one in json.loads(nexus.ok("metrics", "--json"))["metrics"] if one["adapter"] == name)
     assert (row["steps"], row["retries"]) == (1, 3)  # four attempts
     assert (row["schema"]["invalid"], row["patches"]["failed"], row["patches"]["applied"]) == (1, 1, 1)
+    # The stub counts 100 tokens for each request: a session that is taken up is not counted again.
+    assert row["tokens"]["input"] <= 100 * len(model.requests)
     assert nexus("replay", run, "--verify").returncode == 0

@@ -31,6 +31,7 @@ from gitnexus.runs.agent.budget import (
 from gitnexus.runs.agent.home import lent_sign_ins, write_private_file
 from gitnexus.runs.agent.launch import MOST_OUTPUT, refuse_denied_hosts, sandbox_spec
 from gitnexus.runs.agent.resume_note import render_resume_note
+from gitnexus.runs.agent.session_usage import tokens_before_call, usage_of_call
 from gitnexus.runs.command_rules import refuse_run_command
 from gitnexus.runs.open_run import OpenRun
 from gitnexus.sandbox.run import run_in_sandbox
@@ -140,7 +141,8 @@ def _run_with_inputs(
     spec = spec.changed(env=env, root_writable=way != "proposer", limits=limits)
     remote = conversation_for(adapter.name, job) if job.live else None
     live = _live_reader(run, node, adapter.harness, remote, spec.network) if remote else None
-    ears = _OutputListener(run, node, live or adapter.reader(), show, budgets)
+    before = tokens_before_call(run, adapter.name, job.session)
+    ears = _OutputListener(run, node, live or adapter.reader(), show, budgets, sum(before))
     with lent_sign_ins(private, Path.home(), launch.login if lends_sign_in(run, node) else ()) as sign_ins:
         for name in sign_ins:
             text = f"your sign-in ~/{name} is lent to it until it ends"
@@ -150,13 +152,13 @@ def _run_with_inputs(
                 done = run_in_sandbox(spec, ears.hear, ears.hear_errors, live.stdin_pipe if live else None)
         except OverBudget as exc:
             ears.finish()
-            return ended_over_budget(ears.end(0), exc.message)
+            return ended_over_budget(usage_of_call(run, adapter.name, ears.end(0), before), exc.message)
         ears.finish()
     run.log.append("agent.progress", "nexus", {"text": f"sandbox {done.level}", "node": node.id})
     status = done.status if done.status is not None else 128 + (done.signal or 0)
     # Gemini CLI keeps running after its last message: its exit status says nothing about its work.
     status = 0 if done.dismissed else status
-    ended = ears.end(status)
+    ended = usage_of_call(run, adapter.name, ears.end(status), before)
     if done.ended_by:
         return ended_over_budget(ended, f"ended by the limit on {done.ended_by}")
     # Some report their usage only at the end.
@@ -242,10 +244,12 @@ class _OutputListener:
     """Processes a program's output: lines to its reader, messages to log and screen, everything to an artifact."""
 
     def __init__(
-        self, run: OpenRun, node: RunNode, reader: OutputReader, show: Show, budgets: tuple[SpendingLimit, ...]
-    ) -> None:
+        self, run: OpenRun, node: RunNode, reader: OutputReader, show: Show, budgets: tuple[SpendingLimit, ...],
+        tokens_before: int,
+    ) -> None:  # fmt: skip
         self.reader = reader
         self._budgets = budgets
+        self._tokens_before = tokens_before
         self._run, self._node, self._show = run, node, show
         self._kept = bytearray()
         self._out, self._err = _OutputStream(), _OutputStream()
@@ -288,7 +292,9 @@ class _OutputListener:
     def _hear_line(self, stream: "_OutputStream", line: bytes) -> None:
         for said in self.reader.feed(line):
             if said.kind == "cost" and (
-                why := why_over_budget(self._budgets, said.tokens_in + said.tokens_out, said.cost_usd)
+                why := why_over_budget(
+                    self._budgets, max(0, said.tokens_in + said.tokens_out - self._tokens_before), said.cost_usd
+                )
             ):
                 raise OverBudget(why)
             text = stream.messages.mask(said.text) if said.text else ""
