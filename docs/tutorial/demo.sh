@@ -218,7 +218,7 @@ slow=$id
 run 'git nexus runs'
 expect 'stopped'
 
-say "Resumed, it goes on at the step that was not complete. This time nobody is at the terminal, so the patch waits."
+say "Resumed, it continues at the step that was not complete. This time nobody is at the terminal, so the patch waits."
 refused "git nexus resume $slow"
 expect 'waiting'
 refused "git nexus review $slow"

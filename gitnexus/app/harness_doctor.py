@@ -97,7 +97,7 @@ def _check_files(status: InstallStatus) -> Iterator[DoctorFinding]:
     if status.how == "half":
         yield DoctorFinding("files", "problem", "an installation was interrupted; some files are missing", again)
     elif status.how == "unrecorded":
-        yield DoctorFinding("files", "ok", "installed by whoever committed the files")
+        yield DoctorFinding("files", "ok", "installed by the person who committed the files")
     for file in status.files:
         if file.state in ("missing", "without ours", "does not parse"):
             yield DoctorFinding("files", "problem", f"{file.path}: {file.state}", again)

@@ -181,7 +181,7 @@ def _next_steps_for_runs(runs: dict[str, int], foreign: dict[str, int]) -> list[
         steps.append("git nexus runs shows which run stopped; git nexus resume RUN continues it")
     if foreign.get("blocked") or foreign.get("stopped"):
         steps.append(
-            "git nexus runs shows which foreign run could go on; git nexus resume RUN shows what it is to do, and asks"
+            "git nexus runs shows which foreign run can continue; git nexus resume RUN shows what it will do, and asks"
         )
     return steps
 

@@ -85,7 +85,9 @@ def _print_match(here: "CatalogInForce", message: str, harness: "Harness") -> No
     routes = [route_tag(here.catalog, use, harness) for use in find_tags(message, here.catalog.tags)]
     triggers = {tag.id: tag.trigger for tag in here.catalog.tags}
     lines = [[triggers[one.use.id], *_format_route(one)] for one in routes]
-    nothing = "No tag: the message is only a message.\nA tag stands at the start of a line, outside of code and quotes."
+    nothing = (
+        "No tag: the message is only a message.\nA tag must be at the start of a line, outside of code and quotes."
+    )
     print_answer(
         {"routes": [_route_as_json(one) for one in routes]},
         format_columns(lines, indent="") if lines else nothing,

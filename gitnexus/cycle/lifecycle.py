@@ -19,7 +19,7 @@ def start_session(session: Session, params: Mapping[str, Any]) -> dict[str, Any]
         left = [name for name, found in ((PLAN, session.plan()), (TASKS, session.tasks())) if found is not None]
         if not _is_tracked_by_hooks(session, harness):
             session.put_rows([harness], TRACKER, [])
-    warning = f"an earlier session left {' and '.join(left)}: go on with it, or close it with task_close"
+    warning = f"an earlier session left {' and '.join(left)}: continue it, or close it with task_close"
     return {"started": True, "harness_id": harness, "stale": left, **({"warning": warning} if left else {})}
 
 

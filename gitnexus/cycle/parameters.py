@@ -114,7 +114,7 @@ class PlanTasksParameters(Parameters):
         None, description="The tasks as you thought of them; without it one for each decided issue that has no task."
     )
     preview: bool | None = Field(None, description="Show what would be added, and add nothing.")
-    partial: bool | None = Field(None, description="Go on although issues are not decided.")
+    partial: bool | None = Field(None, description="Continue although issues are not decided.")
 
 
 class PlanResumeParameters(Parameters):

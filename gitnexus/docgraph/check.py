@@ -65,7 +65,7 @@ def _check_form(doc: Doc) -> Iterator[DocFinding]:
     seen: dict[str, int] = {}
     for one in doc.sections:
         if one.name in seen:
-            yield _finding_at(doc, "section-twice", one.first, f"{one.title} stands on line {seen[one.name]} already")
+            yield _finding_at(doc, "section-twice", one.first, f"{one.title} is on line {seen[one.name]} already")
         seen.setdefault(one.name, one.first)
     if doc.id and not ID.fullmatch(doc.id):
         words = f"{one_line(doc.id, 40)!r} is not an id: a letter, then letters, digits, _ . or -, at most 80"
@@ -131,7 +131,7 @@ def _check_ids(graph: DocGraph) -> Iterator[DocFinding]:
         marks = [(one.first, one.id) for one in doc.sections] + [(one.first, one.id) for one in doc.items]
         for line, mark in sorted(marks):
             if mark and mark in inside:
-                yield _finding_at(doc, "id-twice", line, f"{{#{mark}}} stands on line {inside[mark]} already")
+                yield _finding_at(doc, "id-twice", line, f"{{#{mark}}} is on line {inside[mark]} already")
             inside.setdefault(mark, line)
 
 

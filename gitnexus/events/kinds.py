@@ -101,7 +101,7 @@ KINDS: Mapping[str, EventKind] = {
         "name digest:hash size:count",
         "node action step",
     ),
-    "policy.changed": _event_kind("Other rules hold from here on.", "digest:hash by", "before:hash why:text"),
+    "policy.changed": _event_kind("Other rules apply from here on.", "digest:hash by", "before:hash why:text"),
     "run.checkpointed": _event_kind(
         "The log up to event `upto` is on the run's ref.",
         "commit:hash upto:count head:hash",
@@ -112,7 +112,7 @@ KINDS: Mapping[str, EventKind] = {
         "branch token",
     ),
     "output.checked": _event_kind(
-        "What a step gave back was held against its schema.", "node schema ok:flag", "why:text attempt:count step"
+        "What a step returned was checked against its schema.", "node schema ok:flag", "why:text attempt:count step"
     ),
     "step.finished": _event_kind(
         "A step of a plan is over: all that was proposed for it is done, or it went wrong. It is never repeated.",
@@ -120,7 +120,8 @@ KINDS: Mapping[str, EventKind] = {
         "why:text",
     ),
     "step.retried": _event_kind(
-        "What was proposed for a step did not hold; whoever made it is told why and tries again.", "node step why:text"
+        "What was proposed for a step failed a check; the specialist gets the reason and tries again.",
+        "node step why:text",
     ),
     "batch.started": _event_kind(
         "Steps of a plan that are done together begin.", "batch node cu:count steps:names", "of:count"
@@ -140,9 +141,9 @@ KINDS: Mapping[str, EventKind] = {
         "by text:text",
     ),
     "decision.settled": _event_kind("A person settled what two clones had decided otherwise.", "action how by"),
-    "run.cancelled": _event_kind("Somebody ended the run.", "by", "why:text"),
+    "run.cancelled": _event_kind("A person ended the run.", "by", "why:text"),
     "run.finished": _event_kind("The run ended by itself.", "ok:flag", "why:text"),
-    "agent.progress": _event_kind("What an agent said it does; shown, never believed.", "text:text", "node"),
+    "agent.progress": _event_kind("What an agent said it does; shown, never trusted.", "text:text", "node"),
     "agent.spent": _event_kind(
         "What a call of an agent cost, to be added up; `cost` in millionths of a dollar, `step` the one of its plan.",
         "input:count output:count",

@@ -84,7 +84,7 @@ def parse_tool_packs(raw: bytes, where: str) -> ToolPacks:
         raise Invalid(f"{where}: version should be {VERSION}", hint=f'write "version": {VERSION}')
     names = [pack.name for pack in found.packs]
     if len(set(names)) < len(names):
-        raise Invalid(f"{where}: a pack stands in it twice")
+        raise Invalid(f"{where}: two packs have the same name")
     if sum(len(pack.tools) for pack in found.packs) > MOST_TOOLS:
         raise Invalid(f"{where}: more than {MOST_TOOLS} tools", hint="an agent reads all of them")
     for pack in found.packs:
@@ -93,7 +93,7 @@ def parse_tool_packs(raw: bytes, where: str) -> ToolPacks:
                           hint=f"small letters, digits and -, at most 20; not {', '.join(OURS)}")  # fmt: skip
         tools = [tool.name for tool in pack.tools]
         if len(set(tools)) < len(tools):
-            raise Invalid(f"{where}: {pack.name}: a tool stands in it twice")
+            raise Invalid(f"{where}: {pack.name}: two tools have the same name")
         for tool in pack.tools:
             _check_tool(tool, f"{where}: {pack.name}.{tool.name[:40]}")
     return found

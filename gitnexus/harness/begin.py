@@ -25,7 +25,7 @@ def begin_session(files: SessionFiles, event: HarnessEvent) -> SessionGreeting:
     others, skill = _record_open_session(files, event)
     found = read_cycle_status(files)
     left = _describe_leftover_work(found, bool(others), event.source in _GOES_ON)
-    works = f"git nexus: this session is in the skill {one_line(skill, 80)}: go on by it." if skill else ""
+    works = f"git nexus: this session is in the skill {one_line(skill, 80)}: continue with it." if skill else ""
     parts = [left, works, *_cycle_lines(found), *found.broken, knowledge.format_knowledge_index(files.root)]
     return SessionGreeting(
         "\n".join(part for part in parts if part), left if not others and event.source not in _GOES_ON else ""
@@ -59,7 +59,7 @@ def _describe_leftover_work(found: CycleStatus, shared: bool, goes_on: bool) -> 
         return f"git nexus: {what} of this session are open."
     if shared:
         return f"git nexus: {what} are open, and another session is at work on them."
-    return f"git nexus: an earlier session left {what} open: go on with it, or archive it with nx_task_close."
+    return f"git nexus: an earlier session left {what} open: continue it, or archive it with nx_task_close."
 
 
 def _cycle_lines(found: CycleStatus) -> list[str]:

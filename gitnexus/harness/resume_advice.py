@@ -21,7 +21,7 @@ def resume_advice_line(files: SessionFiles, task: TaskSummary, instead_of: str =
     agent = f"{one_line(task.owner or 'agent', 40)} {one_line(task.owner_agent_id, 80)}"
     if instead_of:
         return f"Task {task.id} could have continued with {agent}, but was started afresh: {why}."
-    return f"Task {task.id} goes on with {agent}: {why}."
+    return f"Task {task.id} continues with {agent}: {why}."
 
 
 def evaluate_resume(session_files: SessionFiles, task: TaskSummary) -> tuple[bool, str]:

@@ -52,7 +52,7 @@ def builtin_refusal(request: Request, policy: CompiledPolicy) -> Refusal | None:
         odd = why_path_odd(request.path)
         return ("builtin.path", f"{one_line(request.path, 80)}: {odd}") if odd else None
     if isinstance(request, HandoffRequest) and not (request.sender and request.receiver):
-        return "builtin.request", "a handoff needs somebody on both sides"
+        return "builtin.request", "a handoff needs a sender and a receiver"
     return None
 
 

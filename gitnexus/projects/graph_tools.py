@@ -69,7 +69,7 @@ _ALL = (
     ),
     Tool(
         "search",
-        "Find tasks of all projects by the words of id, title, labels and description; * stands for anything.",
+        "Find tasks of all projects by the words of id, title, labels and description; * matches anything.",
         f"{_FORMS}:TaskSearchParameters",
         _search_tool,
         reads_only=True,

@@ -35,7 +35,7 @@ class TaskDiscoverParameters(Parameters):
 class TaskSearchParameters(Parameters):
     query: str | None = Field(None, description="Words; not needed if an id, a status or a label is given.")
     scope: Scope | None = None
-    id: str | None = Field(None, description="This id: T12, *:T12, my-api:T12; * within it stands for anything.")
+    id: str | None = Field(None, description="This id: T12, *:T12, my-api:T12; * in it matches anything.")
     status: Status | None = Field(None, description="Only these.")
     label: str | None = Field(None, description="Only those that have it.")
     limit: Limit | None = None

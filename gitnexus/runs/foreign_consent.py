@@ -37,10 +37,10 @@ def require_agreement(open_run: OpenRun) -> None:
     known = read_agreement(open_run.noted, run)
     moved = "; what was agreed to was another definition or another commit" if known and known.by == "person" else ""
     raise ApprovalNeeded(
-        f"{run} was begun by somebody else, and nobody here has agreed to what it is to do "
+        f"{run} was started by somebody else, and nobody here has agreed to what it will do "
         f"at {_branch_commit(open_run)[:12]} "
         f"({hash_}){moved}",
-        hint=f"git nexus resume {run} shows it and asks; off a terminal: git nexus resume {run} --agree {hash_}",
+        hint=f"git nexus resume {run} shows it and asks; without a terminal: git nexus resume {run} --agree {hash_}",
         context={"definition": open_run.record.definition, "commit": _branch_commit(open_run), "agreement": hash_},
     )
 

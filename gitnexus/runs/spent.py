@@ -14,7 +14,7 @@ def why_order_done(order: RunOrder, events: Sequence[Event]) -> str:
     if view.status in ENDED:
         return "it was carried out already"
     if order.after is not None and view.seq < order.after:
-        return f"its log ends at event {view.seq}, and the order is to go on after event {order.after}"
+        return f"its log ends at event {view.seq}, and the order continues after event {order.after}"
     if view.status == "waiting":
         return (
             f"it was carried out until it had to wait for a person: git nexus review {order.id} shows for what, and "

@@ -28,7 +28,7 @@ def why_not_ours(harness: str, server: str, top: str, *, in_run: bool = False) -
     for file in files:
         for name, value in _servers_in_file(file, top):
             if name != _NAME:
-                why = f"the tools of the server {one_line(name, 60)} cannot be told from ours by their names"
+                why = f"the tools of the server {one_line(name, 60)} have the same names as ours"
                 return f"{why}: give it another name", files
             found.append(_starts_our_program(value))
     if found and all(found):

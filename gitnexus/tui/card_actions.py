@@ -113,12 +113,12 @@ class CardActions:
             if driven:
                 opened_run.stop_driver()
             if job or driven:
-                chat.say("nexus", f"{run} is told to stop; /resume {run} continues it", run)
+                chat.say("nexus", f"{run} is stopping; /resume {run} continues it", run)
                 return
         if not chat.commands.stop():
             words = f"{run} does nothing right now" if run else "nothing is at work"
             raise Failed(words, hint="/quit or Ctrl-Q leaves")
-        chat.say("nexus", "the started commands are told to stop")
+        chat.say("nexus", "stopping the started commands")
 
     def edit_patch(self, card_id: str) -> None:
         """Open a patch in the user's editor; the caller has released the screen. Raises: NexusError."""

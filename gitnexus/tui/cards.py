@@ -79,7 +79,7 @@ def _shorten_fact(value: str) -> str:
 
 
 def _action_keys(card: "Card", *, editable: bool) -> Iterable[CardKey]:
-    typed = f"This is risky. Type {WORD} to go on" if card.risk >= RISKY else ""
+    typed = f"This is risky. Type {WORD} to continue" if card.risk >= RISKY else ""
     for offer in card.offers if card.verdict != "deny" else ():
         letter, label = _SCOPES[offer.scope]
         yield CardKey(letter, f"{label} (also: {one_line(offer.also, 160)})", "approve", offer.scope, typed)
@@ -180,7 +180,7 @@ def card_for_tests(run: str, action: str, runner: str, report: dict[str, Any]) -
 
 def card_for_failure(run: str, name: str, why: str, *, resumable: bool) -> ChatCard:
     """Return the card of a failed step."""
-    keys = (CardKey("g", "go on: try it again", "resume"),) if resumable else ()
+    keys = (CardKey("g", "continue: try it again", "resume"),) if resumable else ()
     rows = tuple(CardLine(line, "bad") for line in make_visible(why).split("\n")[:50])
     return ChatCard(f"{run} {name} error", "error", f"{run}: {name} went wrong", run=run, rows=rows, keys=keys)
 

@@ -38,7 +38,7 @@ def _describe_event(run: str, event: Event) -> str:
         case "workflow.started":
             return f"{run} starts with {body.get('agent', 'an agent')}: {body.get('task', '')}"
         case "run.resumed":
-            return f"{run} goes on"
+            return f"{run} continues"
         case "run.committed":
             return f"{run}: {body['action']} is commit {body['commit'][:12]} on {body.get('branch', f'nexus/{run}')}"
         case "run.landed":

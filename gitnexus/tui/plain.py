@@ -68,7 +68,7 @@ def _spoken_row(card: ChatCard, line: CardLine) -> list[str]:
     # What goes on in a second line would begin one of ours.
     return [
         f"{mark}{_collapse_blanks(pieces[0])}",
-        *(f"{mark or 'goes on: '}{_collapse_blanks(piece)}" for piece in pieces[1:]),
+        *(f"{mark or 'continued: '}{_collapse_blanks(piece)}" for piece in pieces[1:]),
     ]
 
 

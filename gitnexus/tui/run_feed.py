@@ -93,7 +93,7 @@ class RunFeed:
         elif known is not None:
             words = _describe_outcome(one, over=over)
             if words and self._is_unsigned_outcome(run, action):
-                words = f"said to be {words}, not signed"
+                words = f"claimed to be {words}, not signed"
             if words and words != known.settled:
                 self._chat.put(replace(known, settled=words))
 

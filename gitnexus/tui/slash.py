@@ -44,17 +44,17 @@ COMMANDS: tuple[SlashCommand, ...] = (
     SlashCommand("show", "[RUN ACTION]", "Print a card with all that is folded."),
     SlashCommand("land", "[RUN] [OPTIONS]", "Merge the approved commits of a run into the current branch."),
     SlashCommand("replay", "[RUN]", "Show what happened in a run, from its log."),
-    SlashCommand("resume", "[RUN]", "Go on with a run that stopped."),
+    SlashCommand("resume", "[RUN]", "Continue a run that stopped."),
     SlashCommand("stop", "[RUN]", "Stop what a run does now; it can be resumed. Esc does the same."),
-    SlashCommand("cancel", "[RUN]", "End a run for good; its branch stays."),
+    SlashCommand("cancel", "[RUN]", "End a run permanently; its branch stays."),
     SlashCommand("diff", "[RUN]", "Show what a run changed."),
     SlashCommand("runs", "[--all]", "List the runs."),
-    SlashCommand("use", "RUN", "Make a run the one that commands without a name mean."),
+    SlashCommand("use", "RUN", "Select the run for commands that name none."),
     SlashCommand("agents", "[NAME]", "List the roles that agents take."),
     SlashCommand("status", "", "Show the mode, the active run and what waits, then the status of the project."),
     SlashCommand("export", "[FILE]", "Write the conversation to a new file."),
     SlashCommand("help", "", "Show commands and keys."),
-    SlashCommand("quit", "", "Leave. Runs go on, and are here again next time."),
+    SlashCommand("quit", "", "Leave. Runs continue, and are shown again next time."),
 )
 NAMES = tuple(one.name for one in COMMANDS)
 _TASK_VERBS = frozenset("add list update complete cancel delete relate next claim import export".split())

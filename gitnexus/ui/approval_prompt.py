@@ -92,7 +92,7 @@ def _scope_of_yes(card: "Card", word: str, keys: "dict[str, Scope]", viewed: boo
     if why := _unseen_reason(card, viewed):
         click.secho(f"not yet: {why}", fg="yellow", err=True)
         return None
-    sure = card.risk < _RISKY or ask_line("This is risky. Type approve to go on:") == "approve"
+    sure = card.risk < _RISKY or ask_line("This is risky. Type approve to continue:") == "approve"
     return keys[word] if sure else None
 
 

@@ -33,5 +33,5 @@ def edit_waiting_patch(run: "OpenRun", action: str, *, shows: str) -> str:
         if isinstance(exc, NexusError) and exc.hint:
             click.echo(f"hint: {one_line(exc.hint, 300)}", err=True)
         return action
-    click.echo(f"{new} is proposed in the place of {action}", err=True)
+    click.echo(f"{new} is proposed instead of {action}", err=True)
     return new

@@ -118,7 +118,7 @@ def format_install_status(one: "InstallStatus") -> str:
         "no": click.style("not installed", dim=True),
         "yes": click.style("installed", fg="green"),
         "half": click.style("half installed: an installation was interrupted", fg="red"),
-        "unrecorded": click.style("installed, by whoever committed the files", fg="green"),
+        "unrecorded": click.style("installed by the person who committed the files", fg="green"),
     }[one.how]
     lines = [f"{one.row.name}, {one.scope} scope: {how}" + (f" (git nexus {one.version})" if one.version else "")]
     if not one.installed:

@@ -52,7 +52,7 @@ def review_action(run: "OpenRun", action: str) -> bool:
         click.echo(f"{action} is given up: {one_line(run.view().actions[action].why, 300)}", err=True)
         return True
     if now != action:
-        click.echo(f"the branch moved, so {now} is proposed in the place of {action}", err=True)
+        click.echo(f"the branch moved, so {now} is proposed instead of {action}", err=True)
         return execute_if_allowed(run, now) or review_action(run, now)
     known = run.view().actions[action]
     if run.foreign:
@@ -250,7 +250,7 @@ def _written_papers(run: "OpenRun") -> list[str]:
 def _resume_command(agent: str, session: str) -> str:
     """Return the command that resumes a program's own session; there an approved call is allowed once."""
     commands = {"claude-code": f"claude -p --resume {session}", "codex": f"codex exec resume {session}"}
-    return commands.get(agent, f"go on in {agent}; the same call is allowed, once")
+    return commands.get(agent, f"continue in {agent}; the same call is allowed once")
 
 
 def _describe_subject(action: "ActionView", title: str) -> str:
@@ -260,7 +260,7 @@ def _describe_subject(action: "ActionView", title: str) -> str:
 
 def status_with_claim(status: str, *, claimed: bool) -> str:
     """Return a status as text; one that no known machine signed is marked as a claim."""
-    return f"said to be {status}" if claimed else status
+    return f"claimed to be {status}" if claimed else status
 
 
 def _describe_reason(action: "ActionView", *, claimed: bool) -> str:

@@ -42,13 +42,13 @@ def find_order_progress(state: State, remote: Remote, order: RunOrder) -> OrderP
     kept = checkpoint_at_commit(state.objects, order.id, commit).raw() if commit else b""
     ours = ours and includes_log(kept, here)
     if claimed and not ours:
-        why = f"somebody started it already, and {claimed}: git nexus approver machine vouches for a worker's machine"
+        why = f"it was started already, and {claimed}: git nexus approver machine vouches for a worker's machine"
         return OrderProgress([], why=why)
     raw = here if includes_log(kept, here) else kept
     if not raw and (status := _recorded_status(state, remote, order.id)):
         why = (
-            f"somebody started it already: its record says {status}, and its log is not on {remote.shown}; "
-            f"git nexus sync where it was begun, or git nexus queue --drop {order.id} and queue it again"
+            f"it was started already: its record says {status}, and its log is not on {remote.shown}; run "
+            f"git nexus sync in the clone where it began, or git nexus queue --drop {order.id} and queue it again"
         )
         return OrderProgress([], why=why)
     return OrderProgress([link.event for link in walk_chain(raw, order.id)], commit, ours)

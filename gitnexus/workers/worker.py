@@ -342,7 +342,8 @@ def _why_not_startable(order: RunOrder, found: OrderProgress) -> str:
     """Return why a run can neither be started nor continued."""
     if found.why or found.events or not order.after:
         return found.why
-    return f"it is to go on after event {order.after} of a log that is not on the server: git nexus sync where it is"
+    missing = f"it continues after event {order.after} of a log that is not on the server"
+    return f"{missing}: run git nexus sync in the clone that has it"
 
 
 def _why_nothing_to_drive(order: RunOrder, found: OrderProgress) -> str:

@@ -81,7 +81,7 @@ def _split_agent_lists(value: Any, where: str) -> tuple[Any, dict[str, tuple[Age
             for at, row in enumerate(rows)
         ]
         if len({one.agent for one in found}) < len(found) or not all(one.agent for one in found):
-            raise Invalid(f"{place}: each agent stands in the list once, by its name")
+            raise Invalid(f"{place}: each agent must be in the list once, by its name")
         firsts[name] = found[0].agent
         if len(found) > 1:
             lists[name] = tuple(found)

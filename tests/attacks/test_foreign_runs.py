@@ -136,7 +136,7 @@ def test_a_foreign_run_is_marked_wherever_it_is_shown(lenient: Machine, mallory:
     told = [json.loads(line) for line in lenient("replay", run, "--json").stdout.splitlines()]
 
     assert rows == reviewed == {run: True, own: False}
-    assert ("foreign: somebody else began it" in theirs, "foreign" in mine) == (True, False)
+    assert ("foreign: somebody else started it" in theirs, "foreign" in mine) == (True, False)
     assert "foreign, claimed  sh -c echo evil" in lenient.ok("runs")
     assert "somebody else started this run" in lenient.ok("replay", run)
     assert all(line["foreign"] is True for line in told)

@@ -148,14 +148,16 @@ def test_a_decision_that_nobody_known_signed_is_told_as_said_to_be_so(mallory: M
     told = carol.json("review", run)["runs"][0]
     (row,) = carol.json("runs", "--all")["runs"]
 
-    assert f"{run} said to be failed, and waiting" in shown
-    assert " ".join(line_with("a1  patch", shown).split()) == "a1 patch said to be denied by Ada, not signed: no good"
+    assert f"{run} claimed to be failed, and waiting" in shown
+    assert (
+        " ".join(line_with("a1  patch", shown).split()) == "a1 patch claimed to be denied by Ada, not signed: no good"
+    )
     action = told["actions"][0]
     assert (told["run"]["status"], told["run"]["statusClaimed"]) == ("failed", True)
     assert (action["status"], action["claimed"]) == ("waiting", True)
     assert action["said"] == {"status": "denied", "by": "Ada", "why": "no good"}
     assert (row["status"], row["statusClaimed"], row["waits"]) == ("failed", True, "1 waiting")
-    assert "said to be failed" in carol.ok("runs", "--all")
+    assert "claimed to be failed" in carol.ok("runs", "--all")
     assert line_with("Ada denied", carol.ok("replay", run)).endswith("[claimed]")
     total = carol.json("metrics")["total"]
     assert (total["approvals"]["denied"], total["failed"], total["claimed"]) == (0, 0, 2)
@@ -187,7 +189,7 @@ def test_decisions_of_a_vouched_machine_are_facts(ada: Machine, waiting: str, ca
     (row,) = carol.json("runs", "--all")["runs"]
 
     assert (row["status"], row["statusClaimed"]) == ("cancelled", False)
-    assert "said to be" not in carol("review", waiting).stdout
+    assert "claimed to be" not in carol("review", waiting).stdout
     assert carol.json("review")["runs"] == []
     assert carol.json("metrics")["total"]["claimed"] == 0
 
@@ -333,11 +335,11 @@ def test_a_forged_record_does_not_hide_what_waits_from_a_colleague(
     standing = carol.json("status")
 
     assert (row["status"], row["statusClaimed"], row["waits"]) == (said, True, "1 waiting")
-    assert f"said to be {said}" in carol.ok("runs")
+    assert f"claimed to be {said}" in carol.ok("runs")
     assert [one["status"] for one in asked["actions"]] == ["waiting"]
     assert standing["runs"] == {"waiting": 1}
     assert any("git nexus review" in step for step in standing["next"])
-    assert "only said to be" in carol.json("clean")["runs"][0]["skipped"]
+    assert "no known machine signed" in carol.json("clean")["runs"][0]["skipped"]
     assert run_git(carol.place, "for-each-ref", "refs/nexus/archive") == ""
 
 

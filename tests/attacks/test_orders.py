@@ -122,7 +122,7 @@ def test_an_order_of_which_only_the_record_is_left_is_not_begun_again(ada: Machi
 
     said = carol("worker", "--once").stderr
 
-    assert f"{made} is left in the queue: somebody started it already: its record says waiting" in said
+    assert f"{made} is left in the queue: it was started already: its record says waiting" in said
     assert f"git nexus queue --drop {made}" in said
 
 
@@ -134,7 +134,7 @@ def test_a_log_that_is_only_claimed_is_not_begun_again_either(ada: Machine, hub:
 
     said = carol("worker", "--once").stderr
 
-    assert f"{made} is left in the queue: somebody started it already, and events" in said
+    assert f"{made} is left in the queue: it was started already, and events" in said
 
 
 def test_the_dead_worker_of_a_run_that_waits_leaves_nothing_but_the_end_of_its_order(ada: Machine, hub: Path) -> None:

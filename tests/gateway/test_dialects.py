@@ -182,7 +182,7 @@ def test_what_does_not_fit_is_told_with_the_lines_that_are_most_like_it(place: P
     with pytest.raises(Conflict) as refused:
         _tree(place, WRONG["other context, fenced"])
 
-    assert "'def store(path, text):' does not stand there so" in refused.value.message
+    assert "'def store(path, text):' is not in the file" in refused.value.message
     assert "10: def save(path, text):\n11:     with open(path) as file:" in refused.value.context["around"]
 
 

@@ -20,7 +20,7 @@ KNOWN = (
 PLAN = "Plan “Release”: 0 of 2 issues decided; to decide: 1, 2."
 TASKS = "Tasks: 0 of 2 completed; ready: 1 “Write the script”."
 TASKS_RUNNING = "Tasks: 0 of 2 completed; in progress: 1 “Write the script”; none ready."
-LEFT = "git nexus: an earlier session left a plan and tasks open: go on with it, or archive it with nx_task_close."
+LEFT = "git nexus: an earlier session left a plan and tasks open: continue it, or archive it with nx_task_close."
 GUIDANCE = f"git nexus: status of the session:\n│ {PLAN}\n│ {TASKS}\n│ Known here: 1 note (.nexus/{{memory}})."
 BRIEF = (
     "git nexus: you work on task 1 of this cycle:\nTASK: Write the script\nCONTEXT:\n│ It lies in bin.\n"

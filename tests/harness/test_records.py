@@ -199,7 +199,7 @@ def test_who_starts_an_agent_hears_that_an_earlier_one_could_have_gone_on(progra
     harness("subagent_spawn", agent_id="second")
     told = harness("post_tool_use", agent_id="", agent_type="").context
 
-    assert "Task 1 goes on with engineer first: the task asks to go on." in advised
+    assert "Task 1 continues with engineer first: the task asks to go on." in advised
     assert "Task 1 could have continued with engineer first, but was started afresh: the task asks to go on." in told
 
 
@@ -215,7 +215,7 @@ def test_an_agent_whose_file_somebody_else_edited_since_starts_afresh(program: P
 
     harness("post_tool_use", agent_id="", agent_type="")
 
-    assert "goes on with" not in harness("user_message").context
+    assert "continues with" not in harness("user_message").context
 
 
 @pytest.mark.parametrize("there", ["planned", "was there"])

@@ -76,7 +76,7 @@ def test_a_program_that_takes_a_session_up_again_is_still_in_its_skill(program: 
     again = harness("session_start", session_id="one", source="resume")
     other = harness("session_start", session_id="two", source="startup")
 
-    assert "this session is in the skill nx-plan: go on by it." in again.context
+    assert "this session is in the skill nx-plan: continue with it." in again.context
     assert "nx-plan: go on" not in other.context
     assert harness.file("sessions.json")["sessions"]["one"]["skill"] == "nx-plan"
 

@@ -34,7 +34,7 @@ def test_a_yes_lets_the_next_agent_work_until_a_person_is_needed_again(nexus: Ne
     said = nexus("approve", "--unseen", run)
     wait_until("the second agent", lambda: view_of(project, run).status == "waiting")
 
-    assert f"{run} goes on in the background" in said.stderr
+    assert f"{run} continues in the background" in said.stderr
     assert statuses(project, run) == [DONE, ("handoff-a1", "completed")]
     assert view_of(project, run).actions["a2"].status == "waiting"
 

@@ -49,7 +49,7 @@ def test_a_risky_yes_asks_for_a_word_and_a_denied_one_is_not_offered() -> None:
     denied = card_for_action(sample.card("command", verdict="deny"), "r", "a1", editable=False)
 
     assert {key.asks for key in sample.risky().keys if key.means == "approve"} == {
-        "This is risky. Type approve to go on"
+        "This is risky. Type approve to continue"
     }
     assert [key.letter for key in denied.keys] == ["d"]
 

@@ -248,7 +248,7 @@ def person_resumes(project: Path, run: str) -> str:
         await person.sees("attempt 2")
         status = person.app.chat.status().status
         await person.pilot.press("ctrl+c")
-        await person.sees("is told to stop")
+        await person.sees("is stopping")
         return status
 
     return talked(project, talk)

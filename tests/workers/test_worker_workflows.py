@@ -74,7 +74,7 @@ def test_a_workflow_waits_on_a_worker_is_approved_elsewhere_and_the_worker_goes_
 
     for ended in ("waiting", "completed"):
         said = Nexus(todo.place).ok("approve", "--unseen", run, "--queue")
-        assert said == f"{run} waits on origin for a worker to go on with it: git nexus queue\n"
+        assert said == f"{run} waits on origin for a worker that continues it: git nexus queue\n"
         assert worked(bob)[-1] == f"{run}: published, {ended}"
         todo.sync()
 

@@ -107,7 +107,7 @@ def test_a_role_may_have_one_agent_or_a_list_with_hints() -> None:
     ("value", "said"),
     [
         ({"specialists": {"executor": []}}, "specialists: executor: a list has 1 to 10 agents"),
-        ({"specialists": {"executor": ["codex", "codex"]}}, "each agent stands in the list once, by its name"),
+        ({"specialists": {"executor": ["codex", "codex"]}}, "each agent must be in the list once, by its name"),
         ({"specialists": {"executor": ["codex", "nobody"]}}, "'nobody' cannot back one"),
         ({"specialists": {"executor": ["codex", {"agent": "claude", "goodat": ["x"]}]}}, "goodat is not known"),
         ({"lists": {}}, "lists is not known"),

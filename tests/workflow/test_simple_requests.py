@@ -198,9 +198,9 @@ def test_the_patch_says_exactly_that(place: Path, prompt: str, gone: str, there:
 @pytest.mark.parametrize(
     ("prompt", "why"),
     [
-        ("replace teh by the in todo.md", "“teh”does not occur in todo.md"),
-        ("replace tw by the in crlf.txt", "“tw” stands in crlf.txt only inside longer words; give more of the text"),
-        ("replace TEH by the in crlf.txt", "“TEH” stands in crlf.txt only in other capitals"),
+        ("replace teh by the in todo.md", "“teh” does not occur in todo.md"),
+        ("replace tw by the in crlf.txt", "“tw” occurs in crlf.txt only inside longer words; give more of the text"),
+        ("replace TEH by the in crlf.txt", "“TEH” occurs in crlf.txt only with other capital letters"),
         ("replace foo by bar in blob.bin", "blob.bin is no text"),
         ("delete blob.bin", "delete it with a command, as in `git rm blob.bin`"),
         ("move end.txt to crlf.txt", "crlf.txt is there already"),

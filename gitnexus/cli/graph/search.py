@@ -1,4 +1,4 @@
-"""`git nexus search`: find tasks by the words of id, title, labels and description; * stands for anything."""
+"""`git nexus search`: find tasks by the words of id, title, labels and description; * matches anything."""
 
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ _STATUS = click.Choice(["pending", "active", "blocked", "done", "cancelled"])
 @click.command("search", cls=NexusCommand)
 @click.argument("query", nargs=-1)
 @click.option("--scope", default="all", show_default=True, metavar="WHERE", help=SCOPE_HELP)
-@click.option("--id", "id_", metavar="REF", help="This id: T12, *:T12, my-api:T12; * within it stands for anything.")
+@click.option("--id", "id_", metavar="REF", help="This id: T12, *:T12, my-api:T12; * in it matches anything.")
 @click.option("--status", "statuses", type=_STATUS, multiple=True, help="Only these; may be repeated.")
 @click.option("--label", "labels", metavar="WORD", multiple=True, help="Only those that have it; may be repeated.")
 @click.option("--limit", type=click.IntRange(1, 10000), default=20, show_default=True, help="How many at most.")
@@ -30,7 +30,7 @@ def search_all_projects(
     standpoint: "Standpoint", query: tuple[str, ...], scope: str, id_: str | None, statuses: tuple[str, ...],
     labels: tuple[str, ...], limit: int,
 ) -> None:  # fmt: skip
-    """Find tasks by the words of id, title, labels and description; * stands for anything."""
+    """Find tasks by the words of id, title, labels and description; * matches anything."""
     told = search_tasks(
         standpoint, SearchQuery(" ".join(query), scope, id_ or "", statuses, labels, limit), progress_reporter()
     )

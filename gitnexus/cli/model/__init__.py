@@ -17,5 +17,5 @@ model = LazyGroup(
     ),
     name="model",
     help="Language models for the work of runs: set one up, test it, say which roles use it.\n\n"
-    "Models stand in your own settings, for all of your projects. A key is never written there, only where it is.",
+    "Models are in your own settings, for all of your projects. A key is never written there, only where to find it.",
 )

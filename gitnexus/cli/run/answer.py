@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @going_on_options
 @with_nexus
 def answer_agent(nexus: "Nexus", run_id: str, text: str, question: str, server: str | None, then: "Then") -> None:
-    """Answer a question of a run's agent. If it stopped to wait for that, it goes on by itself."""
+    """Answer a question of a run's agent. If the run stopped to wait for that, it continues by itself."""
     run = open_run(nexus.state, run_id)
     print_note(f"{answer_question(run, text, question)} is answered")
     if server is not None:

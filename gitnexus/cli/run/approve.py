@@ -47,7 +47,7 @@ def approve_actions(
     nexus: "Nexus", run_id: str | None, actions: tuple[str, ...], scope: Any, digest: str, unseen: bool,
     server: str | None, then: "Then",
 ) -> None:  # fmt: skip
-    """Approve actions of a run, or all that wait if none is named, and execute them. The run goes on by itself.
+    """Approve actions of a run, or all that wait if none is named, and execute them. The run continues by itself.
 
     Actions that you have not seen yet (in review, diff or the chat) are shown first; without a terminal they are
     refused. ACTION@DIGEST approves exactly that request; log and token record that you were not shown it.

@@ -27,7 +27,7 @@ Then = Literal["go", "wait", "hold"]
 
 def going_on_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say what becomes of a run once it is answered: it goes on, is followed, or stays."""
-    hold = click.option("--hold", "then", flag_value="hold", help="Leave the run: git nexus resume lets it go on.")
+    hold = click.option("--hold", "then", flag_value="hold", help="Leave the run: git nexus resume continues it.")
     wait = click.option("--wait", "then", flag_value="wait", default="go",
                         help="Follow the run until it needs a person again or is over.")  # fmt: skip
     return wait(hold(command))
@@ -64,7 +64,7 @@ def continue_run(run: "OpenRun", then: Then) -> None:
         follow_run(run)
     elif may_go_on(run):
         start_background_driver(run)
-        print_note(f"{run.record.id} goes on in the background: git nexus runs shows it")
+        print_note(f"{run.record.id} continues in the background: git nexus runs shows it")
 
 
 def follow_run(run: "OpenRun", network: Any = None, *, asks: bool = True) -> "RunView":

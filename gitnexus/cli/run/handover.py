@@ -36,5 +36,5 @@ def hand_over_run(nexus: "Nexus", run: "OpenRun", server: str, labels: str = "",
 
     remote = resolve_state_branch(nexus.state.repo, resolve_remote(nexus.state, server or None))
     order = requeue_run(run, remote, tuple(labels.replace(",", " ").split()), network or "")
-    text = f"{order.id} waits on {remote.shown} for a worker to go on with it: git nexus queue"
+    text = f"{order.id} waits on {remote.shown} for a worker that continues it: git nexus queue"
     print_answer({**run_as_json(run, run.view()), "labels": list(order.labels)}, text, nexus.described)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 def resume_run(
     nexus: "Nexus", run_id: str | None, network: Any, unattended: bool, server: str | None, labels: str, agree: str
 ) -> None:
-    """Continue a run at its first incomplete step. One that goes on in the background is followed.
+    """Continue a run at its first incomplete step. A run that continues in the background is followed.
 
     Nothing is repeated: neither a completed step nor an executed action. A step that a model failed within its retries
     gets the same number of retries again. For a run that somebody else started, its definition and the commit of its

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @going_on_options
 @with_nexus
 def review_runs(nexus: "Nexus", run_id: str | None, then: "Then") -> None:
-    """Show what waits for an answer, one card after the other. A run that was answered goes on by itself."""
+    """Show what waits for an answer, one card after the other. A run that was answered continues by itself."""
     runs, more = ([open_run(nexus.state, run_id)], 0) if run_id else waiting_runs(nexus.state)
     for run in runs:
         run.record = finish_begun(nexus.state, run.record)

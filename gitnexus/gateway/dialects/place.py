@@ -123,7 +123,7 @@ def _no_place(path: str, lines: Sequence[str], hunk: PatchHunk) -> Conflict:
     there = {line.strip() for line in lines}
     missing = next((text for text in old if text.strip() not in there), old[0])
     return Conflict(
-        f"line {hunk.row}: it does not fit {one_line(path, 80)}: {one_line(missing, 100)!r} does not stand there so",
+        f"line {hunk.row}: it does not fit {one_line(path, 80)}: {one_line(missing, 100)!r} is not in the file",
         hint="create it again from the current files",
         context={"path": path, "around": numbered_lines(lines, near, near + len(old))},
     )

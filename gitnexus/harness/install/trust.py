@@ -123,8 +123,8 @@ def opencode_package_waits(folders: Sequence[Path]) -> list[str]:
     if not bare:
         return []
     return [
-        f"it fetches {_PACKAGE} into {', '.join(map(str, bare))} at its next start; without a network it tries for "
-        "a minute or more and then goes on without, or at once if started as: npm_config_offline=true opencode"
+        f"it downloads {_PACKAGE} into {', '.join(map(str, bare))} at its next start; without a network it tries for "
+        "a minute or more and then continues without it; npm_config_offline=true opencode starts at once"
     ]
 
 

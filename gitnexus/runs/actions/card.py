@@ -68,7 +68,7 @@ def _indent_json(raw: bytes) -> bytes:
 
 
 def _origin_row(run: OpenRun) -> list[tuple[str, str]]:
-    return [("run", "foreign: somebody else began it")] if run.foreign else []
+    return [("run", "foreign: somebody else started it")] if run.foreign else []
 
 
 def _left_out(run: OpenRun, action: str) -> list[tuple[str, str]]:

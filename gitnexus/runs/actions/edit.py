@@ -27,8 +27,8 @@ from gitnexus.runs.open_run import OpenRun
 _ABOVE = """\
 # {action} of {run}, as a patch. What you save is proposed in its place, and you are asked again.
 #
-# To leave a new line out, delete it. To keep a line that would go, put a blank in the place of its -.
-# To leave a file out, delete all of its part. Line counts after @@ need not be right.
+# To leave out an added line, delete it. To keep a removed line, replace its - by a blank.
+# To leave out a file, delete its part. Line counts after @@ need not be right.
 # Lines that begin with # are dropped. If nothing else is left, nothing happens.
 #
 """

@@ -14,7 +14,7 @@ Patience = Annotated[
     Number,
     Field(
         description="How many seconds to wait for a person if one has to answer, at most "
-        f"{MOST_PATIENCE}; none if not said."
+        f"{MOST_PATIENCE}; none by default."
     ),
 ]
 

@@ -69,7 +69,7 @@ def why_not_cleaned(run: Run, *, named: bool, force: bool, is_integrated: bool, 
     A run that `stopped`, because its driver died, could be resumed: it is only cleaned by name.
     """
     if stopped and not named and not force:
-        return "it stopped; git nexus resume continues it, git nexus clean with its name removes it"
+        return "it stopped; git nexus resume RUN continues it, git nexus clean RUN removes it"
     if run.status not in ENDED and not force and not stopped:
         return f"it is {run.status}" + ("; --force cleans a run that died" if named else "")
     if run.status == "completed" and not named and not is_integrated:
@@ -147,8 +147,8 @@ def refuse_used_folders(run: Run, folders: Sequence[Path]) -> None:
         if found:
             shown = ", ".join(str(pid) for pid in found[:5])
             raise Busy(
-                f"somebody works in the worktree of {run.id}: process {shown}",
-                hint=f"leave {folder} or end what runs there, then clean again",
+                f"a process is working in the worktree of {run.id}: {shown}",
+                hint=f"end the process, or leave {folder}, then clean again",
                 context={"processes": found},
             )
 

@@ -106,7 +106,10 @@ def _clean_one_run(
     with contextlib.ExitStack() as held:
         stopped = False
         if said:
-            return Cleaned(run=run.id, skipped=f"it is only said to be {run.status}; with its name it is cleaned up")
+            return Cleaned(
+                run=run.id,
+                skipped=f"no known machine signed that it is {run.status}; git nexus clean {run.id} cleans it up",
+            )
         if run.status not in ENDED and (open_run := _lock_undriven_run(held, state, run, force=force)):
             view = open_run.view()
             stopped = view.status == "running"

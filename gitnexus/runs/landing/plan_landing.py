@@ -55,7 +55,7 @@ def refuse_unfinished_run(run: Run, tip: str) -> None:
                      fix=f"git nexus review {run.id}")  # fmt: skip
     if run.status == "running":
         raise Failed(f"{run.id} has not ended",
-                     hint=f"git nexus review {run.id} shows whether it waits; git nexus resume {run.id} goes on",
+                     hint=f"git nexus review {run.id} shows whether it waits; git nexus resume {run.id} continues it",
                      fix=f"git nexus review {run.id}")  # fmt: skip
     if run.status in ("failed", "cancelled"):
         raise Failed(f"{run.id} is {run.status}, so it does not land as a whole",
@@ -112,7 +112,7 @@ def _plan_reapproved(
     found, tip = _gathered_trailers(run, rows), rows[-1].id
     if way == "merge":
         subject, _, body = merge_message(run, len(rows)).partition("\n\n")
-        said = f"{body.strip()}\nThe base had moved; what came of it was approved anew."
+        said = f"{body.strip()}\nThe base had moved; the new result was approved again."
         text = format_commit_message(subject, said, found._replace(actions=(ACTION,), approvals=(token,)))
         return LandingPlan(head, result, tip, message=text)
     found = found._replace(actions=(*found.actions, ACTION), approvals=(*found.approvals, token))

@@ -169,10 +169,10 @@ def replace_words(text: str, old: str, new: str) -> str:
 def _why_not_replaced(path: str, text: str, old: str) -> str:
     shown = one_line(old, 80)
     if old in text:
-        return f"“{shown}” stands in {path} only inside longer words; give more of the text"
+        return f"“{shown}” occurs in {path} only inside longer words; give more of the text"
     if old.lower() in text.lower():
-        return f"“{shown}” stands in {path} only in other capitals"
-    return f"“{shown}”does not occur in {path}"
+        return f"“{shown}” occurs in {path} only with other capital letters"
+    return f"“{shown}” does not occur in {path}"
 
 
 def _hunks(before: str, after: str, old_name: str, new_name: str) -> Iterator[str]:

@@ -47,7 +47,7 @@ def test_an_edit_on_the_terminal_is_another_card_and_what_is_committed(nexus: Ne
 
     (commit,) = commits(project, run)
     assert status == 0, shown
-    assert "a2 is proposed in the place of a1" in shown
+    assert "a2 is proposed instead of a1" in shown
     assert shown.count("│ +less") == 1
     assert run_git(project, "show", "--name-only", "--format=%an|%cn%n%b", commit).startswith(
         "command (agent)|Test Person\nEdited by Test Person before it was approved.\n"

@@ -77,7 +77,7 @@ def test_at_a_terminal_the_second_card_is_the_new_one(nexus: Nexus, project: Pat
 
     (run,) = listed(nexus)
     assert status == 0, shown
-    assert "a3 is proposed in the place of a2" in shown
+    assert "a3 is proposed instead of a2" in shown
     assert (len(commits(project, run)), listed(nexus)[run]["status"]) == (2, "completed")
 
 
