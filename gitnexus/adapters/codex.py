@@ -20,7 +20,7 @@ from gitnexus.adapters.protocol import (
 )
 
 _HOSTS = ("api.openai.com:443", "chatgpt.com:443", "auth.openai.com:443")
-# Its own provider cannot be led elsewhere by settings, so one of ours stands beside it.
+# Settings cannot change the address of its own provider, so we add one.
 _PROVIDER = "nexus"
 _SHELL = {"exec_command", "shell_command", "Bash"}
 
@@ -175,7 +175,7 @@ class CodexReader:
                     AgentEvent(kind="tool_result", text=told, tool=as_single_line(item.get("tool")), call=call, ok=ok)
                 ]
             case "error":
-                # A warning; the turn goes on, and it must not stand in for the reason of an end.
+                # A warning; the turn continues, and the warning must not become the reason of an end.
                 return [AgentEvent(kind="error", text=as_shown_text(item.get("message")), ok=False)]
         return []
 

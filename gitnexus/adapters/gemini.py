@@ -44,7 +44,7 @@ class GeminiAdapter:
         denied = denied_tools(self, job)
         tools = [tool for tool in (*_TOOLS, _SHELL) if tool not in denied] if job.way == "contained" else []
         # In the mode `default` a command with > in it asked although a rule allowed it, and nobody is there to answer.
-        # The rules hold in the mode `yolo` as well: those of a user stand above those that a mode brings.
+        # The rules apply in the mode `yolo` as well: a user's rules override those of a mode.
         mode = "yolo" if tools and not job.live else "default"
         speaks = "--acp" if job.live else "--output-format=stream-json"
         argv = [job.program or self.program, speaks, f"--approval-mode={mode}", "--skip-trust"]

@@ -33,7 +33,7 @@ def find_program(name: str, path: str, cache: Path | None = None) -> InstalledPr
     Its version is read in /, with an empty home and without our environment. The result is cached in this process and
     in `cache` until the program's file changes.
     """
-    # A folder that is not absolute would be looked up where we stand, which may be a repository.
+    # A relative folder would be resolved in the current folder, which may be a repository.
     folders = [folder for folder in path.split(os.pathsep) if folder.startswith("/")]
     file = shutil.which(name, path=os.pathsep.join(folders)) if folders and "/" not in name and name else None
     if file is None:

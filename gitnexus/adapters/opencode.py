@@ -28,7 +28,7 @@ from gitnexus.adapters.protocol import (
 )
 from gitnexus.base.errors import Invalid
 
-# Its permissions are fewer than its tools: `edit` stands for everything that writes.
+# It has fewer permissions than tools: `edit` covers everything that writes.
 _PERMISSIONS = ("read", "list", "glob", "grep", "edit", "bash")
 _WRITES = {"edit", "write", "apply_patch"}
 _HOSTS = ("api.anthropic.com:443", "api.openai.com:443", "opencode.ai:443", "models.dev:443")
@@ -88,7 +88,7 @@ def prompt_with_folder(job: AgentJob) -> str:
 
 
 def _opencode_config(job: AgentJob, denied: tuple[str, ...]) -> dict[str, Any]:
-    # The last rule that fits counts, so what is denied stands at the end.
+    # The last matching rule counts, so denied tools come last.
     permission: dict[str, Any] = {"*": "deny"}
     if job.server:
         permission["nexus_*"] = "allow"

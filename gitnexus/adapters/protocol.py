@@ -20,7 +20,7 @@ Heard = Literal["progress", "tool_call", "tool_result", "message", "cost", "erro
 Reason = Literal["completed", "failed", "limit", "killed", "unfinished"]
 StartFolder = Literal["folder", "empty"]
 
-# What may stand in a command line as a value: it begins like a word, so that no program takes it for an option.
+# Values allowed in a command line: they begin like a word, so that no program takes them for an option.
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+\[\]-]{0,199}")
 # No name and password before the host: the address is kept in the run's definition.

@@ -53,7 +53,7 @@ def follow_tags(location: ProjectLocation, harness: str, message: str) -> TagOut
     return TagOutcome("\n\n".join(context), "\n".join(notices), skill, tuple(refs))
 
 
-# What a tag leaves open, for a person; a model is told the parameter's name.
+# Missing parameters of a tag, for a person; a model gets the parameter's name.
 _IN_WORDS = {"issue_id": "which open question of the plan it answers (git nexus plan show)"}
 
 

@@ -22,7 +22,7 @@ def accept_task_edit(path: str, mine: bytes | None, theirs: bytes | None) -> byt
     if isinstance(row, Invalid):
         raise row
     if isinstance(before, BacklogTask) and isinstance(row, BacklogTask):
-        # Who writes it anew by hand knows nothing of `uid` and `uids`, and means the same tasks.
+        # A user who rewrites the file by hand does not know `uid` and `uids`, and means the same tasks.
         uids = {**(before.uids or {}), **(row.uids or {})} or None
         return json_document(with_stamps(before.plain(), row.changed(uid=row.uid or before.uid, uids=uids).plain()))
     return mine  # new here: taken as it is

@@ -59,7 +59,7 @@ def rank_tasks(tasks: Tasks, who: Callable[[], str], now: datetime, elsewhere: F
     """Return the ranked tasks that `who` can start; `who` is called only if a task is claimed."""
     open_now = {task.id: task for task in tasks if task.is_open}
     edges = waiting_edges(open_now.values(), elsewhere)
-    # Who stands in a ring never becomes ready; without the rings the rest has an order.
+    # A task in a cycle never becomes ready; without the cycles the rest has an order.
     ringed = {one for ring in graph.cyclic_components(edges) for one in ring}
     cycles = graph.find_cycles(edges) if ringed else []
     free = {one: [ref for ref in wanted if ref not in ringed] for one, wanted in edges.items() if one not in ringed}

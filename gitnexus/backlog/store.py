@@ -50,7 +50,7 @@ class Backlog(ABC):
 
 
 class NoBacklog(Backlog):
-    """Stands for the backlog outside of all projects: using it raises an error with the reason."""
+    """The backlog outside of all projects: using it raises an error with the reason."""
 
     def __init__(self, why: NotFound) -> None:
         super().__init__(self._refuse_claimant, NoForeignTasks(), utc_now)

@@ -46,7 +46,7 @@ def render_manifest(root: Path) -> tuple[str, list[str]]:
             value["vocabulary"][name] = held if name == "memory_policy" else held.get(name)
         elif held is not None:
             problems.append(f"{path} should be an object")
-    if not problems:  # what is not there at all would be told twice
+    if not problems:  # a missing file would be reported twice
         problems += parse_manifest(value)[1]
     return json.dumps(value, ensure_ascii=False, indent=2) + "\n", problems
 

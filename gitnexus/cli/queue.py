@@ -14,7 +14,7 @@ from gitnexus.workers.queue import list_queue, remove_from_queue
 if TYPE_CHECKING:
     from gitnexus.app import Nexus
 
-# Whoever can push can put any number of orders there; those that count come first.
+# Anybody who can push can add any number of orders; valid ones come first.
 _MOST_LINES = 200
 
 

@@ -96,7 +96,7 @@ def with_row(doc: Doc, section: str, row: str, link: str) -> bytes:
     def change(shape: dict[str, Any]) -> None:
         shape["links"].append(("", link))
         after = [(one.text, one.id, one.done) for one in parse_doc(text.encode(), doc.path).items]
-        # Which of them is new is told by the rest being what was there.
+        # The new one is found by comparing the others with those before.
         shape["items"] = next(
             (after for at in range(len(after)) if after[:at] + after[at + 1 :] == shape["items"]), shape["items"]
         )

@@ -7,7 +7,7 @@ from gitnexus.base.record import Record
 
 STATUSES = ("planned", "active", "blocked", "done", "dropped")
 Status = Literal["planned", "active", "blocked", "done", "dropped"]
-# A problem makes `agenda check` fail; a hint is told and does not.
+# A problem makes `agenda check` fail; a hint is only printed.
 Weight = Literal["problem", "hint"]
 
 
@@ -76,7 +76,7 @@ class Doc:
     text: str
     lines: tuple[str, ...]
     fields: dict[str, FrontMatterField] = field(default_factory=dict)
-    # The lines between which the front matter stands, fences included; 0 and 0 where there is none.
+    # The first and last line of the front matter, fences included; 0 and 0 if there is none.
     front: tuple[int, int] = (0, 0)
     sections: tuple[DocSection, ...] = ()
     items: tuple[ListItem, ...] = ()

@@ -99,7 +99,7 @@ def _front_matter_links(lines: tuple[str, ...], closed: int, fields: dict[str, F
 def _markdown_reader() -> "MarkdownIt":
     from markdown_it import MarkdownIt  # 40 ms: only who reads a document pays
 
-    # Of what stands inside of a line only links count, and what can hide one.
+    # Inside a line only links are parsed, and whatever can hide a link.
     return MarkdownIt("commonmark").disable(["emphasis", "entity"])
 
 

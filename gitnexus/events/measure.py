@@ -87,7 +87,7 @@ def measure_run(raw: bytes, claimed: frozenset[int] = frozenset()) -> RunMeasure
     """
     run = _RunCounter()
     for line in BytesIO(raw):
-        # Keys are sorted, and after `kind` stands nothing that an agent wrote: the last one is the line's own.
+        # Keys are sorted, and no text of an agent comes after `kind`: the last match is the line's own.
         at = line.rfind(b',"kind":"')
         step = _STEPS.get(line[at + 9 : line.find(b'"', at + 9)]) if at >= 0 else _refuse_line
         if step is None:
@@ -189,7 +189,7 @@ def _on_node_started(run: _RunCounter, body: Mapping[str, Any]) -> None:
     # Who takes over from another begins; that is no retry of theirs.
     fresh = before is None or before[0] != run.now
     tally.steps += fresh
-    # Who asked, by a question or by an action, and was answered goes on; that is no retry.
+    # A step that continues after an answer, to a question or an action, is not a retry.
     tally.retries += before is not None and not fresh and before[1] not in ("blocked", "answered")
 
 
@@ -269,7 +269,7 @@ def _on_output_checked(run: _RunCounter, body: Mapping[str, Any]) -> None:
 
 
 def _on_step_finished(run: _RunCounter, body: Mapping[str, Any]) -> None:
-    # The node itself was counted as a step: that stands for the first one of its plan.
+    # The node itself was counted as a step: it represents the first one of its plan.
     run.at(body).steps += body["node"] in run.planned
     run.planned.add(body["node"])
 

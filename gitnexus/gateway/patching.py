@@ -44,7 +44,7 @@ class PatchAction:
             request = make_patch_request(
                 done, project=self.context.project, run=self.context.run, role=self.context.role
             )
-            git.keep(done.result_tree)  # whoever is asked, on any terminal, sees these trees
+            git.keep(done.result_tree)  # the approver sees these trees, on any terminal
             yield request, lambda: self._land_patch(git, done)
 
     def _land_patch(self, git: PrivateGit, applied: AppliedPatch) -> dict[str, Any]:

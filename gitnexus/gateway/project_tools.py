@@ -64,7 +64,7 @@ def gateway_project_tools(state: State) -> dict[str, Tool[ToolContext]]:
 
 
 def summary_of_call(name: str, tool: PackTool, said: str) -> str:
-    """Return what an approver is told of a call: the tool, what it does, and its effects by its author's account."""
+    """Return what a card says about a call: the tool, what it does, and its effects as its author declared them."""
     effects = describe_effects(tool)
     return f"{said or tool.about} ({name}{': ' + effects if effects else ''})"
 

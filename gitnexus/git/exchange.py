@@ -29,7 +29,7 @@ _ASK_SECONDS = 60
 _MOST_AT_ONCE = 2500
 _PASSWORD = re.compile(r"://[^/@]*@")
 _LONGEST = 1800
-# Whoever serves may want to fill a machine: large things go through no memory, and all of it to one file that grows.
+# A server may try to fill the machine: data is written to one file whose size is watched, and not held in memory.
 _BOUNDED = ("-c", "core.bigFileThreshold=16m", "-c", "fetch.unpackLimit=1")
 # No hooks of the user's for our own refs: a pre-push that runs the tests is about their branches, and ours syncs.
 _PUSH = ("push", "--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no")

@@ -21,7 +21,7 @@ from gitnexus.git.discovery import Repo
 from gitnexus.git.hookmanagers import hook_advice, hook_manager_of, lasting_advice, manager_config_with_hook
 
 EVENTS = ("pre-commit", "pre-merge-commit", "prepare-commit-msg", "commit-msg", "post-checkout")
-# Only for who asked for it: every push of theirs syncs as well.
+# Only if the user asked for it: then each push syncs as well.
 SYNC_EVENT = "pre-push"
 SYNC_KEY = "nexus.syncOnPush"
 CONFIG_HOOKS_SINCE = (2, 54)

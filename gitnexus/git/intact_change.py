@@ -5,7 +5,7 @@ import re
 from gitnexus.git.private import PrivateGit
 from gitnexus.git.tree_diff import diff_trees, list_tree_files
 
-# More files than this that went on since are not looked into: then it is not proved to stand.
+# If more files than this changed since, they are not compared, and the change does not count as intact.
 _MOST_FILES = 200
 _HUNK = re.compile(rb"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
 

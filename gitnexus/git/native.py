@@ -31,7 +31,7 @@ from gitnexus.git.plumbing import PlumbingObjects, noted_unless_state
 
 # libgit2 caches no tree above 4 KB by itself: a folder of 10,000 records would be inflated again at every look.
 _CACHED_TREE = 8 * 1024 * 1024
-# Said of a lock file that is there. One that cannot be created is told with the reason of the system.
+# The message for an existing lock file. If a lock cannot be created, the system's reason is reported.
 _LOCK_HELD = "failed to lock file"
 _COMMIT, _TREE, _BLOB = (pygit2.enums.ObjectType[kind] for kind in ("COMMIT", "TREE", "BLOB"))
 

@@ -138,7 +138,7 @@ def _change_tree(
     drop_from_index(git, unseen)
     change_index({entry.path: entry for entry in before if entry.path not in unseen}, unseen)
     made = list(list_index_files(git))
-    # A hidden file that the patch made anew is a row like any other, for the gate to deny.
+    # A hidden file that the patch creates is a row like any other, which the gate denies.
     _restore_hidden_files(git, [entry for path, entry in unseen.items() if path not in {one.path for one in made}])
     result = _write_result_tree(git)
     rows = diff_trees(git, base_tree, result)

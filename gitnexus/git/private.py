@@ -124,7 +124,7 @@ class PrivateGit:
         """
         rows = self.must("ls-tree", "-r", "-t", "-z", "--full-tree", tree).split(b"\0")[:-1]
         made = [oid for oid in {row.split(b"\t")[0].split(b" ")[2].decode() for row in rows} if self.fresh(oid)]
-        # The tree last: whoever finds it finds all of it.
+        # The tree last: if it exists, all its objects exist.
         for oid in [*made, *([tree] if self.fresh(tree) else [])]:
             _copy_object(self.folder / "objects" / oid[:2] / oid[2:], self.real_objects / oid[:2] / oid[2:])
         return len(made) + self.fresh(tree)

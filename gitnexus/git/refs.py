@@ -8,7 +8,7 @@ from gitnexus.git.discovery import Repo
 
 _HEX = frozenset("0123456789abcdef")
 _BRANCHES = "ref: refs/heads/"
-# What stands in HEAD where refs are kept in another way.
+# The content of HEAD if refs are stored in another format.
 _REFTABLE = ".invalid"
 
 

@@ -79,7 +79,7 @@ def record_agent_end(session_files: SessionFiles, event: HarnessEvent) -> Finish
         rows, linked = tracker.read_tracked_agents(session_files), agent_tasks.read_agent_tasks(session_files)
         agent_id = tracker.plain_agent_id(event.agent_id) or _last_running_agent(session_files, event, rows)
         row = tracker.find_tracked_agent(rows, agent_id) if agent_id else None
-        # Claude Code also tells of the agent that compacts, which it never told was started; an end may be told twice.
+        # Claude Code also reports the end of the agent that compacts, without its start; an end may be reported twice.
         if row is None or row.get("status") == "completed":
             return None
         moment = format_timestamp()

@@ -18,7 +18,7 @@ Event = Literal[
 ]
 EVENTS: tuple[Event, ...] = Event.__args__  # type: ignore[attr-defined]
 
-# How long we take at most, in seconds: what a program waits for its hook must be more, or it goes on without us.
+# How long we take at most, in seconds: a program must wait longer than that for its hook, or it continues without us.
 # A busy machine takes a hundred times what a quiet one does; a call that is refused for that is an agent's work lost.
 GATE_SECONDS = 20.0
 OTHER_SECONDS = 8.0

@@ -41,7 +41,7 @@ def drop_session_messages(files: SessionFiles, session: str, agents: Collection[
     if files.has(BOX):
         gone = {session, *agents}
         with files.exclusive():
-            # What was kept for an agent that was never started stands under its session and its role.
+            # Messages for an agent that was never started are stored under its session and its role.
             _write_messages(
                 files,
                 [

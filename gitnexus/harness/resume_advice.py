@@ -13,7 +13,7 @@ CANNOT = frozenset({"gemini-cli"})
 def resume_advice_line(files: SessionFiles, task: TaskSummary, instead_of: str = "") -> str:
     """Return one line if an earlier session should be resumed; empty if a new agent is right.
 
-    `instead_of` is an agent that was just started anew.
+    `instead_of` is an agent that was just started.
     """
     go_on, why = evaluate_resume(files, task)
     if not go_on or task.owner_agent_id == instead_of:

@@ -23,7 +23,7 @@ def log_tool_call(session_files: SessionFiles, event: HarnessEvent, files: Seque
     """Append one line; a full log replaces the previous old log. Raises: OSError, Busy."""
     line = json.dumps(tool_log_row(event, files), separators=(",", ":")).encode() + b"\n"
     shared = session_files.shared
-    # One write at the end of the file needs no lock: lines of two processes stand one behind the other.
+    # A single append needs no lock: lines of two processes are written one after the other.
     if shared.append(LOG, line) > LARGEST:
         with shared.exclusive():
             if len(shared.load(LOG) or b"") > LARGEST:  # nobody else was quicker

@@ -7,7 +7,7 @@ from gitnexus.base.canonical import canonical_json, parse_json
 from gitnexus.base.errors import Invalid
 
 LOG = "memory-access.jsonl"
-# The log may hold nothing but its rows; since when it is kept stands beside it.
+# The log may contain nothing but its rows; a file beside it says since when it exists.
 SINCE = "memory-tracking.json"
 LOCK = "memory-access"
 _VERSION = "1.0"

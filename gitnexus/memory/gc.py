@@ -40,7 +40,7 @@ def assess_all_notes(
 ) -> list[NoteAssessment]:
     """Return the assessment of every note, by name; before `since` no reads were observed, so that counts as use."""
     snapshot = notes.latest()
-    limits = limits or notes.settings.looked_at  # settings that break a rule are told, whether or not there are notes
+    limits = limits or notes.settings.looked_at  # invalid settings are reported, whether or not there are notes
     closed, today = [cycle.at for cycle in notes.closed()], notes.clock()
     known, used, born = read_note_times(notes.state, snapshot), read_note_uses(notes), NoteTimes(_EPOCH, _EPOCH)
     return [

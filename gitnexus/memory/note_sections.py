@@ -83,7 +83,7 @@ def merge_appended_sections(before: bytes, one: bytes | None, other: bytes | Non
     for side in (one, other):
         top, at = b"", 0
         for part in side[len(before) :].strip(b"\n").split(b"\n\n"):
-            # Each goes on in its own order; between the two the order is the same whoever asks.
+            # Each side keeps its own order; the order between the two is the same in every clone.
             top, at = (part, 0) if part > top else (top, at + 1)
             rows[part] = min(rows.get(part, (top, at, part)), (top, at, part))
     return b"\n\n".join([*([before] if before else []), *sorted(rows, key=lambda part: rows[part])])

@@ -76,7 +76,7 @@ class BaseTree:
         """Return the id of an ancestor, and its message with the changed paths. Raises: NotFound."""
         commit = resolve_earlier_commit(self._git, self.commit, word)
         message, paths = commit_message_and_paths(self._git, commit)
-        # Names are told as far as the files may be read.
+        # Only names of files that may be read are listed.
         changed = [f"changed: {path}" for path in paths if not self._denying_rule(path)]
         return commit, "\n".join([f"commit {commit}", message, *changed]).encode("utf-8", "backslashreplace").decode()
 

@@ -15,7 +15,7 @@ from gitnexus.policy import approvers as chain
 from gitnexus.policy import signed
 
 ReadFile = Callable[[str], bytes | None]
-# Nobody signs so often between two syncs; what is beyond is told by `doctor`, which looks at all of the history.
+# Nobody signs so often between two syncs; `doctor` reads the whole history and reports the rest.
 _MOST_COMMITS = 1000
 _LARGEST = 4 * 2**20
 
@@ -32,7 +32,7 @@ def newer_signed_files(
     if not earlier or held is None:
         return {}
     found: dict[str, bytes] = {}
-    with contextlib.suppress(NexusError):  # a list that does not hold is told elsewhere, and trusts nobody
+    with contextlib.suppress(NexusError):  # an invalid list is reported elsewhere, and trusts nobody
         longest = _longest_chain(held, (raw for path, raw in earlier if path == chain.FILE), project)
         approvers = chain.verify_chain(longest, project)
         if longest != held:
@@ -61,7 +61,7 @@ def _earlier_contents(repo: Repo, objects: Objects, span: tuple[str, str]) -> It
 
 
 def _longest_chain(held: bytes, others: Iterator[bytes], project: str) -> bytes:
-    """Return the list of approvers that goes on from `held` the furthest, with every link of it proved."""
+    """Return the longest list of approvers that continues `held`, with every entry verified."""
     longest = held
     for raw in others:
         with contextlib.suppress(NexusError):

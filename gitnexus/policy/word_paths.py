@@ -6,7 +6,7 @@ No heavy imports.
 import posixpath
 from collections.abc import Iterator
 
-# Stands for everything in a folder: if a rule denies all of it, the folder is denied too.
+# Represents everything in a folder: if a rule denies all of it, the folder is denied too.
 ANY_FILE = "-"
 
 

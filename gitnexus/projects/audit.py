@@ -13,7 +13,7 @@ from gitnexus.projects.levels import Level
 from gitnexus.state import Snapshot
 
 FOLDER = "audit"
-# A line appended writes its file anew; small files keep a thousand lines from costing a thousand times their sum.
+# Appending a line rewrites its file; with small files, the cost of a thousand lines stays low.
 _FULL = 32 * 1024
 
 

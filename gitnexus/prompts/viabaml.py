@@ -36,7 +36,7 @@ class ViaBaml:
         runtime = _baml_runtime(tuple(sorted(question.files.items())))
         assert isinstance(runtime, BamlRuntime)  # noqa: S101
         registry = ClientRegistry()
-        # The name stands in its own reports alone: where the request goes, the connection decides.
+        # The name appears only in its own reports: the connection decides where the request goes.
         registry.add_llm_client(
             "Settings", "openai-generic", {"model": connection.endpoint.model, "base_url": "http://unused"}
         )
@@ -93,7 +93,7 @@ def render_baml_types() -> str:
 def _baml_class(name: str, schema: dict[str, Any]) -> str:
     rows = []
     for field, value in schema["properties"].items():
-        # A list that is missing is an empty one to BAML; anything else has to be said to be optional.
+        # BAML treats a missing list as empty; any other field has to be declared optional.
         optional = field not in schema.get("required", ()) and value.get("type") != "array"
         rows.append(f"  {field} {_baml_type(value)}{'?' if optional else ''}")
     return "\n".join([f"class {name} {{", *rows, "}", ""])

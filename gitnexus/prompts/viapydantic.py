@@ -43,7 +43,7 @@ class ViaPydanticAi:
             except (NexusError, RuntimeError) as exc:
                 box.append(exc)
 
-        # Whoever calls may be in a loop of its own (a server, a screen), where a second one cannot run.
+        # The caller may be in an event loop of its own (a server, a screen), where a second one cannot run.
         worker = threading.Thread(target=work, daemon=True)
         worker.start()
         worker.join()

@@ -13,7 +13,7 @@ FOLDER = "baml"
 SUFFIX = ".baml"
 LARGEST = 64 * 1024
 FEEDBACK = "feedback"
-# What may stand in a project's folder: the files of functions. Types follow from records, the client from settings.
+# A project's folder may contain the files of functions. Types follow from records, the client from settings.
 NAMES = tuple(dict.fromkeys(one.file for one in FUNCTIONS.values()))
 _EXPRESSION = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
 _ROLE = re.compile(r"_\.role\(\s*[\"'](system|user)[\"']\s*\)")

@@ -16,7 +16,7 @@ _VALUE = (
     _PLACE + rb"(?P<key>[\"'<]?(?i:\w{0,20}value|default|string|data)[\"']?[ \t]{0,8}[:=>][ \t]{0,8})?(?:[bru]?[\"'`])?"
     rb"(?P<secret>[A-Za-z0-9+/=_.~:|!@#%^*?-]{16,})[\"'`]?[,;)]{0,2}(?:</[\w.:-]{1,20}>)?[ \t\r\\]{0,8}\Z"
 )
-# The value stands on the next line; or, where a word says that it is one, a little further down.
+# The value is on the next line; or a little further down, if a word marks it as one.
 _FURTHEST = 3
 _LONGEST_END = 160
 

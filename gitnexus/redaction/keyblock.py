@@ -10,10 +10,10 @@ from typing import NamedTuple
 from gitnexus.redaction.rules.identity import KEY_ENDS
 
 _ENDS = KEY_ENDS.encode("ascii")
-# What stands before the letters of a line: the sign of a diff, blanks, quotes, a gutter.
+# What may come before the letters of a line: the sign of a diff, blanks, quotes, a gutter.
 _LEAD = rb"[^A-Za-z0-9+/=\n]{0,40}"
 _LETTERS = rb"[A-Za-z0-9+/=]*"
-# What stands after them: the end of a text in code, or of an escaped line.
+# What may come after them: the end of a text in code, or of an escaped line.
 _TAIL = rb"(?:\\+[nr]|[ \t\r\"'`,;+\\)]){0,16}"
 _LINE = re.compile(_LEAD + _LETTERS + _TAIL + rb"\Z")
 _LAST_LINE = re.compile(_LEAD + _LETTERS + _TAIL + _LEAD + _ENDS)

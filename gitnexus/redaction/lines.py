@@ -18,7 +18,7 @@ _HALF = WINDOW // 2
 _PIECE = 4 * WINDOW
 # Where secrets were is kept for so many of them.
 _MOST_PLACES = 10_000
-# A secret that fills a window is hidden as far as it goes on.
+# A secret that fills a window is hidden to its end.
 _GOES_ON = re.compile(rb"[^\x00-\x20\"'`<>]*")
 
 

@@ -116,7 +116,7 @@ def _matches_of_rule(rule: SecretRule, line: bytes, pattern: "re.Pattern[bytes] 
         if match is None:
             return
         start, end = match.span(1)
-        # The sign that ends one secret may begin the next, so the search goes on before it.
+        # The sign that ends one secret may begin the next, so the search continues before it.
         at = max(end, at + 1)
         secret = line[start:end]
         if not _is_redaction_mark(secret) and (rule.check is None or rule.check(secret)):

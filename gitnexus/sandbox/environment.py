@@ -27,7 +27,7 @@ FIXED: Mapping[str, str] = {
     "NO_COLOR": "1",
 }
 
-# Taken over from whoever runs us, if well formed; a request may set them, too.
+# Inherited from our own environment, if well formed; a request may set them, too.
 INHERITED = (
     "LANG", "LANGUAGE", "TZ", "LC_ALL", "LC_CTYPE", "LC_COLLATE", "LC_MESSAGES", "LC_MONETARY", "LC_NUMERIC", "LC_TIME",
 )  # fmt: skip
@@ -46,7 +46,7 @@ ALLOWED = frozenset(
     )
 )
 
-# Made anew for each run, see run.py.
+# Created for each run, see run.py.
 PRIVATE = ("HOME", "TMPDIR", "TMP", "TEMP", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
 
 # What these would do, for the refusal; any other name that is not allowed is refused as well.

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from gitnexus.sandbox.inner.folders import SYSTEM
 from gitnexus.sandbox.spec import is_within
 
-# A folder with programs, and what stands beside it if the folder above is an installation of something.
+# A folder with programs, and the folders beside it if the folder above is an installation.
 _PROGRAMS = ("bin", "sbin", "shims")
 _INSTALLED = ("pyvenv.cfg", "conda-meta", "lib", "lib64", "libexec", "versions")
 _MODULES = "node_modules"

@@ -106,7 +106,7 @@ def build_filter(level: Level, network: Network, abi: int, machine: str = platfo
 
 def _syscall_rules(level: Level, network: Network, abi: int) -> Iterator[SyscallRule]:
     yield from (SyscallRule((first, second)) for _, first, second in _REFUSED)
-    # What clone3 is asked for stands in memory, where a filter cannot look; without it everybody takes clone.
+    # The arguments of clone3 are in memory, which a filter cannot read; without it programs use clone.
     yield SyscallRule((435, 435), error=errno.ENOSYS)
     yield SyscallRule((56, 220), argument=0, mask=_NAMESPACES, values=(0,), unless=True)
     yield SyscallRule((272, 97), argument=0, mask=_NAMESPACES | _NAMESPACE_OF_TIME, values=(0,), unless=True)
@@ -144,7 +144,7 @@ def _rules_for_created_files() -> Iterator[SyscallRule]:
         )  # without those flags nobody sets the mode, and it may hold anything
     for numbers, argument in (((85, None), 1), ((133, None), 1), ((259, 33), 2)):
         yield SyscallRule(numbers, argument=argument, mask=_SET_ID, values=(0,), unless=True)
-    # What openat2 is asked for stands in memory; without it everybody takes openat.
+    # The arguments of openat2 are in memory; without it programs use openat.
     yield SyscallRule((437, 437), error=errno.ENOSYS)
 
 

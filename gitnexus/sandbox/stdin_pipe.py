@@ -6,7 +6,7 @@ import select
 import time
 
 _PATIENCE = 60.0
-# For a program that was told that there is nothing more, to put its things away and leave.
+# The time that a program has to exit after the end of its input.
 FAREWELL = 3.0
 
 
@@ -49,7 +49,7 @@ class StdinPipe:
 
     @property
     def overstayed(self) -> bool:
-        """True if the command was told to exit and its time to do so is over."""
+        """True if the command's input was closed and its time to exit is over."""
         return time.monotonic() > self._farewell
 
     def close(self) -> None:

@@ -95,7 +95,7 @@ class _RelayListener:
                 with contextlib.suppress(BlockingIOError):
                     heard += os.read(self._requests, 4096)
                 *names, heard = heard.split(b"\n")
-                heard = heard[-64:]  # whoever sends no end of a line calls nobody
+                heard = heard[-64:]  # a caller that sends no end of line calls nothing
                 for name in names:
                     if _NAME.fullmatch(name):
                         with contextlib.suppress(OSError):  # pipes that are none, or gone already

@@ -113,7 +113,7 @@ def store_file(fd: int, name: str, data: bytes, over: FileStat | None = None) ->
             written = os.write(file, data)
             while written < len(data):
                 written += os.write(file, data[written:])
-            # A second in the past: whoever edits the file, even at once, gives it another time.
+            # A second in the past: any edit, even an immediate one, changes the time.
             past = time.time_ns() - _PAST
             os.utime(file, ns=(past, past))
         finally:

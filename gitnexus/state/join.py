@@ -54,7 +54,7 @@ class MergeContext:
         self.base, self.mine, self.theirs = base, mine, theirs
         self.rows = rows
         self.object_format = object_format
-        # Tasks of ours that got another number: whoever refers to them follows.
+        # Tasks of ours that got another number: references to them are changed.
         self.renumbered: Mapping[str, str] = {}
 
     def blob(self, oid: str | None) -> bytes | None:

@@ -66,7 +66,7 @@ def _texts_of_file(path: str, data: bytes) -> Iterator[str]:
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):
-        return  # whoever reads it says so
+        return  # the reader reports it
     yield from _texts_in(value)
 
 

@@ -94,7 +94,7 @@ def _last_events(folder: Path) -> list[Mapping[str, Any]]:
             event = parse_json(line)
             found.append({"kind": event["kind"], "seq": event["seq"], "ok": event["body"].get("ok")})
         except (NexusError, KeyError, TypeError, AttributeError):
-            found = found or [{"kind": "", "seq": 0, "ok": None}]  # whoever opens it says what is wrong
+            found = found or [{"kind": "", "seq": 0, "ok": None}]  # opening it reports what is wrong
             break
         if event["kind"] != _CHECKPOINT:
             break

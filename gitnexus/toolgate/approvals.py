@@ -98,7 +98,7 @@ def finish_if_nothing_waits(run: OpenRun) -> None:
 
 
 def _answer_unapprovable(event: HarnessEvent, why: str) -> HookAnswer:
-    why = mask(why, known_secret_values())  # it may name a file, and programs keep what they are told
+    why = mask(why, known_secret_values())  # it may name a file, and programs store the message
     if is_person_present(event):
         return HookAnswer(verdict="ask", reason=f"git nexus: {why}")
     return HookAnswer(verdict="deny", reason=f"git nexus: {why}; and nobody can be asked about it here")

@@ -139,7 +139,7 @@ def _split_diff_by_file(body: Sequence[str]) -> list[tuple[str, ...]]:
             parts.append([])
             told = False
         elif parts:
-            # The title of the section says which file; what else stands above the first change is kept.
+            # The title of the section names the file; the other lines above the first change are kept.
             told = told or line.startswith("@@")
             if told or not line.startswith(("index ", "--- ", "+++ ")):
                 parts[-1].append(line)

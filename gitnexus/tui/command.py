@@ -78,7 +78,7 @@ def _run_line_mode(talk: "Chat", lines: Iterator[str] | None, *, scripted: bool,
     live = not scripted and sys.stdin.isatty()
     as_json = current_invocation(click.get_current_context()).as_json
 
-    # A script says the same whoever runs it.
+    # A script prints the same for every user.
     face = PlainChat(talk, io.StringIO() if as_json else sys.stdout, live=live, spoken=spoken and live)
     try:
         face.talk_until_end(lines if lines is not None else face.typed())

@@ -137,7 +137,7 @@ class PlainChat:
                 case LeaveChat():
                     self._left = True
                 case ChatEntry(speaker=speaker):
-                    # What was just typed stands there already.
+                    # The terminal already shows what was just typed.
                     if past or speaker != "you":
                         self._write_line("\n".join(format_plain_entry(update, spoken=self._spoken, named=named)))
                 case ChatCard():

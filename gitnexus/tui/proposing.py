@@ -44,7 +44,7 @@ class ChatProposals:
         definition = _with_references(
             found.definition, (*skills, *references_in_text(text, own), *references_to_last_run(asked))
         )
-        # Rules take every word for one to look for: only who understands is told what came before.
+        # Rules would search for every word, so only models and programs get the previous requests.
         if self._has_model_node(definition):
             definition = definition.changed(prompt=prompt_with_context(definition.prompt, asked))
         definition = check_workflow(definition, "the workflow")

@@ -195,7 +195,7 @@ class RunFeed:
         try:
             card, _ = action_card(opened_run, action)
         except Conflict:
-            # The branch moved on: whoever drives the run proposes it anew, and that gets a card of its own.
+            # The branch moved: the process that drives the run proposes it again, with a card of its own.
             self._chat.card_actions.resume_if_idle(run, waits=False)
             return
         editable = one.kind == "patch" and one.status == "waiting" and not opened_run.record.session

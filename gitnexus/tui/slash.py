@@ -82,7 +82,7 @@ class LocalCommand:
 
 @dataclass(frozen=True, slots=True)
 class TaggedMessage:
-    """A message with tags at the beginning of its lines, or a command that stands for one."""
+    """A message with tags at the beginning of its lines, or a command with the same meaning."""
 
     text: str
 

@@ -63,7 +63,7 @@ def was_output_read() -> bool:
     if not stat.S_ISFIFO(os.fstat(output).st_mode):
         return True
     gone = select.poll()
-    gone.register(output, 0)  # an end that nobody reads any more is an error, which is told without being asked for
+    gone.register(output, 0)  # poll() always reports an error, such as a pipe without a reader
     deadline = time.monotonic() + _LONGEST_READ
     while _count_unread_bytes(output):
         if gone.poll(0) or time.monotonic() > deadline:

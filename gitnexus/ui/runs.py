@@ -196,7 +196,7 @@ def format_run_summary(opened_run: "OpenRun", view: "RunView") -> str:
     asked = list(view.questions.items())
     lines += [f"  {name} asks: {one_line(text, 300)}" for name, text in asked[:_MOST_LINES]]
     lines += [f"  and {len(asked) - _MOST_LINES} questions more"] if len(asked) > _MOST_LINES else []
-    # A run that waits is not over: why an agent did not come to its end is told by its step.
+    # A waiting run is not over: its step says why an agent did not finish.
     stuck = [one.why for one in view.nodes.values() if one.status == "failed"] if view.status == "waiting" else []
     whys = [f"{view.why}, claimed but not signed" if view.why and claims.end else view.why or "", *stuck]
     lines += [f"  {one_line(why, 200)}" for why in whys if why]
@@ -278,7 +278,7 @@ def _format_sandbox_levels(view: "RunView") -> str:
 
 
 def _is_in_bypass_mode(run: "OpenRun") -> bool:
-    with contextlib.suppress(NexusError):  # a definition that was changed is told by who goes on with it
+    with contextlib.suppress(NexusError):  # `resume` reports a changed definition
         return run.mode == "bypass"
     return False
 

@@ -36,7 +36,7 @@ FOLDER = "commands/custom"
 VERSION = 1
 LARGEST = 64 * 1024
 MOST = 200
-# Where the words of the prompt stand in a macro's text; without it they come after.
+# Where the words of the prompt are inserted in a macro's text; without it they are appended.
 PLACE = "{prompt}"
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 

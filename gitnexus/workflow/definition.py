@@ -192,7 +192,7 @@ def parse_workflow_file(raw: bytes, where: str) -> tuple[WorkflowDefinition, str
         value = parse_json(raw)
     except Invalid as exc:
         raise Invalid(f"{where} is {exc.message}") from exc
-    # Whoever keeps the hash in the file is held to it: then a slip of the hand is found here and not at the start.
+    # If the file has a hash, it must match: so a mistake is found here and not when the run starts.
     written = value.pop("definition_hash", None) if isinstance(value, dict) else None
     if isinstance(value, dict) and value.get("version") == RUN_VERSION and type(value["version"]) is int:
         run = RunDefinition.from_value(value, where)

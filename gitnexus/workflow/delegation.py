@@ -45,7 +45,7 @@ _FORMS = (
     rf"(?<![\w@])@(?P<g>{_NAME})\b[,:]?(?=\s+\w)(?:\s+(?:please|bitte)\b)?",
 )
 _FOUND = re.compile("|".join(f"(?:{form})" for form in _FORMS), re.IGNORECASE)
-# fix it with codex, fix it @codex: what stands before it is theirs
+# fix it with codex, fix it @codex: the text before the name is their task
 _WITH = re.compile(rf"(?:\b(?:with|by|mit|durch)\s+@?|(?<![\w@])@)(?P<e>{_NAME})\b\s*$", re.IGNORECASE)
 
 # have it reviewed by codex
@@ -62,7 +62,7 @@ class Delegation(NamedTuple):
 
 def find_delegation(text: str) -> Delegation | None:
     """Return which agent is named for what in a text from `prose_of_prompt`; None if it names none."""
-    # One blank for many: else whoever sends ten thousand of them makes the patterns below try all their ways.
+    # Blanks are collapsed: ten thousand of them would make the patterns below backtrack.
     text = re.sub(r"\s+", lambda blank: "\n" if "\n" in blank[0] else " ", text)
     text = _REVIEWED_BY.sub(lambda said: f"have {said['who']} review it", text)
     found = list(_FOUND.finditer(text))

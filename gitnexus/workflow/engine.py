@@ -154,7 +154,7 @@ class Engine:
             self.write(EventDraft("node.started", NEXUS, body))
             self.stage.show(node.id, f"{node.id}: {node.type} by {node.adapter or 'the embedded'} {node.specialist}")
         if state.open_step is not None:
-            return  # who was asked in the middle of a step goes on with that
+            return  # a specialist that was asked within a step continues with that step
         step = self._steps.next_step(node, state)
         if step:
             self._queue_call(node, step, state)

@@ -109,7 +109,7 @@ class Stage(Protocol):
         """Return the rest of a plan in batches, computed from the current files."""
 
     def show(self, node: str, text: str) -> None:
-        """Show progress to whoever watches."""
+        """Show progress to the user."""
 
     def on_completed(self, node: WorkflowNode) -> None:
         """Store what is kept beyond the run, now that a node is completed."""

@@ -10,7 +10,7 @@ from gitnexus.workflow.graph import topological_order
 from gitnexus.workflow.outputs import PLAN
 from gitnexus.workflow.progress import NodeState, WorkflowProgress
 
-# An executor may hand its work to one of these by its name; anybody else is an agent that goes on with it.
+# An executor may hand its work to one of these by name; any other name is an agent that continues it.
 _TYPES: dict[str, NodeType] = {"researcher": "research", "planner": "plan_patch", "executor": "exec"}
 
 
@@ -29,7 +29,7 @@ class WorkflowVerdict(NamedTuple):
     why: str
 
 
-# Whom an approved handoff names, and what they are told.
+# The receiver of an approved handoff, and its message.
 HandoffReader = Callable[[str], tuple[str, str]]
 
 
@@ -157,7 +157,7 @@ class Flow:
         if self.why_stopped(progress):
             return []
         found = [one.node for one in self._startable_sides(progress)]
-        # Only who was begun is looked at in the order of beginning; the others stand in the definition's.
+        # Started nodes come in the order in which they started, the others in that of the definition.
         found += [
             self.node(progress, id_)
             for id_, state in progress.nodes.items()
@@ -200,7 +200,7 @@ class Flow:
         return self.why_over_budget(progress) if "budget" in self.definition.stop else ""
 
     def _is_side(self, progress: WorkflowProgress, id_: str) -> bool:
-        # Whoever waits for it fails by it, and says so.
+        # The nodes that wait for it fail, too, with that reason.
         return id_ not in self.nodes and any(one.node.id == id_ for one in self.side_nodes(progress))
 
     def why_over_budget(self, progress: WorkflowProgress) -> str:

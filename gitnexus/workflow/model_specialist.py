@@ -56,7 +56,7 @@ class ModelSpecialist:
             wrong = exc.context.get("wrong")
             if not (order.feedback and wrong):
                 raise
-            # Who was told what did not hold is asked again by who counts the tries.
+            # A model that got a failed check as input is called again by the engine, which counts the attempts.
             raise UnusableAnswer(str(wrong[-1])) from exc
         assert isinstance(reply.output, ResearchBundle | Plan | PlanChanges | ExecResult)  # noqa: S101 - these four
         sources = tuple(session.tools.sources) if session.tools else ()

@@ -296,7 +296,7 @@ def _on_question_answered(run: WorkflowProgress, body: Mapping[str, Any]) -> Non
     for block in node.blocks:
         if block.question == body["question"]:
             block.answer = body["text"]
-            node.tries.clear()  # who was told more may try as often again
+            node.tries.clear()  # after an answer the number of attempts starts again
 
 
 def _on_agent_spent(run: WorkflowProgress, body: Mapping[str, Any]) -> None:

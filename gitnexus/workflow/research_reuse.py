@@ -1,4 +1,4 @@
-"""Decides whether research that was kept still answers a question, and what of it is to be asked anew. Pure."""
+"""Decides whether research that was kept still answers a question, and what has to be asked again. Pure."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -78,7 +78,7 @@ def plan_reuse(kept: KeptResearch, now: Mapping[str, str]) -> ReusePlan:
 
 
 def question_about_changes(question: str, plan: ReusePlan) -> str:
-    """Return the question for whoever is asked again: what still holds, and which sources changed."""
+    """Return the question for the next call: what is still valid, and which sources changed."""
     lines = [question, "", "This was answered before. Its sources that changed since then:"]
     lines += [f"- {ref}" for ref in plan.changed[:_MOST_NAMED]]
     lines += [f"- and {len(plan.changed) - _MOST_NAMED} more"] if len(plan.changed) > _MOST_NAMED else []
@@ -89,7 +89,7 @@ def question_about_changes(question: str, plan: ReusePlan) -> str:
 
 
 def merged_research(kept: KeptResearch, plan: ReusePlan, new: ResearchBundle, question: str) -> ResearchBundle:
-    """Return the answer to the whole question: what still holds, and what was found out anew."""
+    """Return the answer to the whole question: what is still valid, and what was found now."""
     summary = new.summary
     if plan.kept:
         summary = f"{new.summary}\nFrom earlier research, whose sources did not change: {kept.bundle.summary}"

@@ -114,7 +114,7 @@ def _route_by_model(prompt: str, said: "RouterAnswer", known: RoutingInputs) -> 
 
 def _route_by_rules(prompt: str, known: RoutingInputs) -> WorkflowProposal:
     read = parse_request(prose_of_prompt(prompt))
-    # A review that comes first, or stands alone, looks and changes nothing, as research does.
+    # A review that comes first, or is the only node, only reads, as research does.
     after = "exec" in read.kinds and read.kinds[-1] == "review"
     kinds = frozenset("research" if kind == "review" and not after else kind for kind in read.kinds)
     macro = MACROS["exec-review"] if kinds == {"exec", "review"} else macro_for_steps(kinds)

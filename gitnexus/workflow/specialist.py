@@ -12,9 +12,9 @@ from gitnexus.prompts.model import Blocked, ExecResult, Plan, PlanChanges, Resea
 from gitnexus.workflow.definition import NodeType, WorkflowNode
 from gitnexus.workflow.packing import SplitRequest
 
-# What a node gives. Whoever is no executor says by a bare `Blocked` that it cannot.
+# The output of a node. Specialists other than the executor return a bare `Blocked` if they cannot continue.
 Output = ResearchBundle | Plan | PlanChanges | ExecResult | Blocked
-# Which prompt function has the form of a node's output; a command has none, it is run as it stands.
+# The prompt function whose schema a node's output has; a command has none, it is run as it is.
 FUNCTIONS: dict[NodeType, str] = {
     "research": "Research",
     "review": "Research",
@@ -113,7 +113,7 @@ class WorkOrder:
     session: str = ""
     done: tuple[str, ...] = ()
     limits: StepLimits = field(default_factory=StepLimits)
-    # By time.monotonic(); whoever takes longer is given up.
+    # By time.monotonic(); a call that takes longer is abandoned.
     deadline: float | None = None
     # The id of the backlog task that the run is for, as its reference; empty if there is none.
     task: str = ""

@@ -78,7 +78,7 @@ MAKERS = _word_set(
 )
 # What they make, if planning is meant.
 PLANNED = PLAN_KEYWORDS | _word_set("proposal estimate")
-# What is told and not made, if one of these writes it.
+# What is reported and not created, if one of these writes it.
 TELLERS = _word_set("write give prepare produce draft provide schreibe gib erstelle")
 TOLD = _word_set("report summary overview comparison analysis explanation bericht überblick übersicht zusammenfassung")
 QUESTIONS = _word_set(

@@ -15,7 +15,7 @@ _FENCE = re.compile(r"(`{3,}|~{3,})\s*(.*?)\s*")
 _ATTRIBUTE = re.compile(r"""(?:path|file|filename|title)\s*[=:]\s*["']?([^"'\s}]+)""")
 _LABEL = re.compile(r"(?:#{1,6}\s+|[-*]\s+|//\s*|#\s*)?(?:(?:file(?:name)?|path)\s*:\s*)?"
                     r"[*_`\"']*([^*`\"'\s:]+)[*_`\"':]*", re.IGNORECASE)  # fmt: skip
-# A line that stands for lines which were left out: taken at its word it would delete them.
+# A line that represents omitted lines: taken literally, it would delete them.
 _ELIDED = re.compile(r"\s*(?:#|//|/\*|<!--|--|;|%)?\s*(?:\.\.\.|…)\s*(?:\(?.*\b(?:rest|existing|unchanged|remain\w*|"
                      r"same|previous|other|omitted|code)\b.*)?(?:\*/|-->)?\s*|\s*(?:#|//|/\*|<!--)\s*.*\b(?:rest of|"
                      r"remaining|existing|unchanged)\b.*\b(?:file|code|content|unchanged|same|here|as before)\b.*",

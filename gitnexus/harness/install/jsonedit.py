@@ -78,7 +78,7 @@ class JsonText:
         if not between or (comma and all(kind == "," for kind, _, _ in between)):
             self._insert_text(last.end, f"{comma}{lead}{text}")
             return
-        # A comment stands behind the last value: the comma goes before it, ours behind it.
+        # There is a comment after the last value: the comma goes before it, our entry after it.
         at = between[-1][2]
         if between[-1][0] == "//" and not lines:
             lead = f"{self.newline}{indent}"

@@ -24,7 +24,7 @@ class JsonNode:
     end: int = 0
     value: Any = None
     key: str | None = None
-    opening: int = -1  # where the bracket of an object or a list stands, -1 for anything else
+    opening: int = -1  # the position of the bracket of an object or a list, -1 for anything else
     children: list["JsonNode"] = field(default_factory=list)
 
     def member(self, key: str) -> "JsonNode | None":

@@ -8,7 +8,7 @@ from typing import Any
 from gitnexus.harness.model import Event, HarnessEvent, HookAnswer, HookOutput
 from gitnexus.harness.protocols.fields import is_failed_answer, mapping_field, short_text_field, text_field
 
-# What hooks said at the start stands before the first message of a person: it is not theirs.
+# The text of hooks at the start precedes the first message of a person: it is not part of the message.
 _SAID_BEFORE = re.compile(r"\A(?:<hook_context>.*?</hook_context>\s*)+", re.DOTALL)
 _CLOSING = re.compile(r"</(?=\s*hook_context)", re.IGNORECASE)
 _EXITED = "Command exited with code: "
@@ -83,7 +83,7 @@ class GeminiCli:
             field = self.delegates[happening.tool][1]
             # All of it: what is left out is not kept, whatever the manual says.
             return {"tool_input": {**happening.given, field: f"{text_field(happening.given, field)}\n\n{context}"}}
-        # Nothing that we hand on may end the frame that it stands in.
+        # No text that we pass on may close the frame around it.
         return {"additionalContext": _CLOSING.sub("<\\\\/", context)}
 
 

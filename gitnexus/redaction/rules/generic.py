@@ -7,7 +7,7 @@ from gitnexus.redaction.rule import ASSIGNMENT, SecretRule, regexp
 _NAMES = r"(?:secret|passw(?:or)?d|passwd|token|api[_-]?key|access[_-]?key|private[_-]?key|auth[_-]?key|credential)"
 _WORDS = "secret passw token api_key apikey api-key access_key accesskey access-key"
 _USERINFO = r"://[^\x00-\x20/\"'<>]*@"
-# Code and prose put these where a value would stand.
+# Code and prose have these in place of a value.
 _STAND_IN = (
     rb"(?i)example|placeholder|change.?me|your[_-]|dummy|redacted|<|\.\.\.|\xe2\x80\xa6|xxxx|\*\*\*|not.?a.?secret|"
     rb"^(?:true|false|none|null|undefined|self|this|process|os|env|ctx|args|config|settings|options|request)\b"

@@ -68,7 +68,7 @@ def execute_request(
 
 
 def _end_of_text(text: str) -> str:
-    """Return the end of a text: why something failed stands there."""
+    """Return the end of a text, where the reason of a failure usually is."""
     return text if len(text) <= _LONGEST_RESULT else f"…{text[1 - _LONGEST_RESULT :]}"
 
 

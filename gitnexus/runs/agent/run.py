@@ -88,7 +88,7 @@ def run_agent(
     session = _known_session(run, definition, node) if session is None else session
     make_private_folder(private / "home")
     # A process of its own for each caller, and only when it calls: it has the user's rights, and reads what agents say.
-    # Which step it is stands here, where the agent cannot say anything: its role goes by that.
+    # The step is set here, where the agent has no influence: its role depends on it.
     argv = (sys.executable, "-P", "-m", "gitnexus", "-C", str(run.repo.folder), "mcp", "--run", run.record.id,
             "--node", node.id)  # fmt: skip
     with open_tool_relay(private, argv, run.folder / "server.log") as server:

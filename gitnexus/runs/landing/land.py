@@ -299,7 +299,7 @@ def _require_planned_head(context: _LandingContext, run: Run, plan: LandingPlan)
             return commit
         made = next(iter(iterate_commits(git, CommitRange(commit), most=1)))
     words = "it is on your branch, and was not undone"
-    # Back to what our merge stood on, which may be a commit that somebody made just now. What is uncommitted is kept,
+    # Back to the parent of our merge, which may be a commit that was made just now. Uncommitted changes are kept,
     # or git does nothing; the merge stays in the reflog.
     ours = made.parents[1:] == (plan.target,)
     if ours and user_git.run_user_git(context.place, "reset", "--keep", "--quiet", made.parents[0]).returncode == 0:

@@ -10,7 +10,7 @@ from gitnexus.workflow.definition import NodeType, WorkflowDefinition
 from gitnexus.workflow.progress import WorkflowProgress
 from gitnexus.workflow.run_definition import BACKINGS, EMBEDDED
 
-# Patterns that stand for every file.
+# Patterns that match every file.
 _ALL = frozenset({"*", "**", "**/*"})
 _READS: frozenset[NodeType] = frozenset({"research", "review"})
 

@@ -1,4 +1,4 @@
-"""Answers a research node from research that was kept, if its sources are the same; asks anew only for what changed."""
+"""Answers a research node from stored research if its sources are unchanged; asks again only about what changed."""
 
 import hashlib
 from collections.abc import Callable, Iterable

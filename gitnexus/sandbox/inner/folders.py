@@ -18,7 +18,7 @@ SETTINGS = tuple(
         "ca-certificates ca-certificates.conf perl python3 python3.11 python3.12 python3.13"
     ).split()
 ) + tuple(
-    # Of Java not `management`, where passwords stand. Nor npmrc, maven, gradle: they hold sign-ins of registries.
+    # Of Java not `management`, which has passwords. Nor npmrc, maven, gradle: they have sign-ins of registries.
     f"/etc/java-{version}-openjdk/{name}"
     for version in (11, 17, 21)
     for name in (

@@ -21,7 +21,7 @@ def main(folder: str) -> None:
     os.mkfifo(down_path, 0o600)
     # For reading and writing, so that it does not wait for a reader; it ends with us all the same.
     up = os.open(up_path, os.O_RDWR)
-    # Open before anybody is told, so that the other side need not wait for us.
+    # Opened before the name is sent, so that the other side need not wait for us.
     down = os.open(down_path, os.O_RDONLY | os.O_NONBLOCK)
     pipe = os.open(os.path.join(folder, "requests"), os.O_WRONLY | os.O_NONBLOCK)
     os.write(pipe, f"{name}\n".encode("ascii"))

@@ -17,7 +17,7 @@ _RUN = re.compile(
     r"(?:\s+(?:the\s+)?(?:command|tests?\s+with))?[:\s]*)$",
     re.IGNORECASE,
 )
-# What stands after this is a text that takes the place of another one.
+# The text after this replaces another one.
 _IN_ITS_PLACE = re.compile(
     r"\b(?:replac|substitut|swap|exchang|ersetz)\w*\s(?:(?!\b(?:and|then|und|dann)\b)[^,;.`\n]|`[^`\n]*`)*"
     r"\b(?:by|with|via)[:\s]*$",
@@ -49,7 +49,7 @@ def parse_command_line(line: str) -> tuple[str, ...] | str:
         return f"`{one_line(line, 120)}` is no command: {exc}"
     if not words:
         return "an empty line is not a command"
-    # Quoted signs are plain letters to us too; what stands outside of quotes would need a shell.
+    # Quoted signs are plain letters; outside of quotes they would need a shell.
     bare = re.sub(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"", "", line)
     if _SHELL.search(bare):
         return f"`{one_line(line, 120)}` needs a shell, and commands are lists of words: write a script"

@@ -31,7 +31,7 @@ class TodoLists:
         self._library = library
         self._graph: DocGraph | None = None
         self.missing: list[str] = []
-        self.absent: list[str] = []  # of these, files in which the steps were said to be
+        self.absent: list[str] = []  # of these, files that the prompt named as the list of steps
         self.known = frozenset(library.base.paths())
         self.tasks: Tasks = tasks_in_snapshot(library.state)
 

@@ -101,5 +101,5 @@ def _block_language(token: Any) -> str:
 def _markdown_reader() -> "MarkdownIt":
     from markdown_it import MarkdownIt  # 40 ms: only who reads a document pays
 
-    # What stands inside of a line is not looked at: only blocks count, and emphasis can be made to take minutes.
+    # Inline text is not parsed: only blocks count, and emphasis can be written so that parsing takes minutes.
     return MarkdownIt("commonmark").disable("inline")

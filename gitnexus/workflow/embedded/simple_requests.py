@@ -11,7 +11,7 @@ from gitnexus.workflow.embedded.argv import parse_command_line
 
 LONGEST = 2000
 _MOST_CLAUSES = 20
-# What stands in quotes is set aside first, so that no pattern reads it; a mark with its number stands in for it.
+# Quoted text is replaced by a numbered mark first, so that no pattern matches inside it.
 _QUOTED = re.compile(
     r"`([^`\n]+)`|\"([^\"\n]+)\"|“([^”\n]+)”|„([^“”\n]+)[“”]|‘([^’\n]+)’|«([^»\n]+)»|(?<!\w)'([^'\n]+)'(?!\w)"
 )
@@ -83,7 +83,7 @@ class WordReplacement(NamedTuple):
     paths: tuple[str, ...]
     # A folder or "everywhere" was meant: a file without the text is then no mistake.
     many: bool = False
-    # Without quotes, several words may be a description and no text that stands anywhere.
+    # Without quotes, several words may be a description and not text of a file.
     sure: bool = True
 
 

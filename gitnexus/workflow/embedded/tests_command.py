@@ -36,7 +36,7 @@ def find_test_command(base: BaseTree) -> tuple[str, ...]:
 
 
 def with_test_paths(argv: tuple[str, ...], paths: tuple[str, ...], base: BaseTree) -> tuple[str, ...]:
-    """Return the command for the tests in some paths only, empty if it cannot be told."""
+    """Return the command for the tests in some paths only, empty if it is unknown."""
     if not paths:
         return argv
     python = all(path.endswith(("/", ".py")) for path in paths)
