@@ -88,10 +88,10 @@ HOOK_PATH = frozenset(
 SHORT_COMMANDS = frozenset(
     """
     adapters/protocol.py adapters/script.py app/catalog.py app/close_cycle.py app/doctor.py app/doctor_settings.py
-    app/init.py app/message_tags.py app/notes.py app/sandbox_level.py app/status.py app/uninstall.py backlog/cleo_offer.py
-    backlog/model.py backlog/store.py catalog/catalog.py catalog/open.py cli/graph/graph.py cli/hooks/worktree.py
-    cli/init.py cli/permissions.py cli/policy/add.py cli/policy/signing.py cli/run/approve.py cli/run/decisions.py
-    cli/run/handover.py cli/run/run.py cli/run/workflow_choice.py cli/sync.py cli/task/elsewhere.py
+    app/init.py app/message_tags.py app/notes.py app/sandbox_level.py app/status.py app/uninstall.py
+    backlog/cleo_offer.py backlog/model.py backlog/store.py catalog/catalog.py catalog/open.py cli/graph/graph.py
+    cli/hooks/worktree.py cli/init.py cli/permissions.py cli/policy/add.py cli/policy/signing.py cli/run/approve.py
+    cli/run/decisions.py cli/run/handover.py cli/run/run.py cli/run/workflow_choice.py cli/sync.py cli/task/elsewhere.py
     cli/tool.py cli/worker.py cycle/table.py gateway/assemble.py gateway/explain.py
     mcp/command.py projects/model.py projects/network.py projects/open_backlog.py projects/open_state.py
     projects/other_tasks.py runs/actions/card.py runs/actions/execute.py runs/agent/live_request.py

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gitnexus.runs.actions.propose import log_proposal, read_proposed_request, role_of_node
+from gitnexus.runs.actions.propose import ProposalContext, log_proposal, read_proposed_request, role_of_node
 from gitnexus.runs.agent.tools import call_run_tool
 from tests.conftest import Nexus, run_git, trust
 from tests.runs.agent.test_agent_at_work import propose as proposes
@@ -100,7 +100,7 @@ def test_a_request_of_a_role_that_its_step_does_not_have_cannot_be_approved(nexu
     with begun(project) as desk:
         call_run_tool(desk, "propose_patch", {"patch": new_file("one")})
         request = read_proposed_request(desk, "a1").changed(role="engineer")
-        log_proposal(desk, "a2", request, "as an engineer", "main", replaces="a1")
+        log_proposal(desk, "a2", request, "as an engineer", "main", ProposalContext(replaces="a1"))
         run = desk.record.id
 
     done = nexus("approve", "--unseen", run, "a2")
