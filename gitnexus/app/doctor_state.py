@@ -89,6 +89,10 @@ def report_repair(mended: Mended, wrong: str) -> Iterator[DoctorFinding]:
             f"{path} is lost: neither this repository nor a remote has its content; it is left out",
             f"git nexus log {path} shows earlier ones; a clone that has it brings it by sync",
         )
+    for name in mended.unasked if mended.lost else ():
+        yield DoctorFinding("state", "warning", f"{name} could not be asked, and may have what is lost",
+                      f"once it answers, git nexus sync {name}; what was left out here is in its history, and in "
+                      f"{mended.kept or 'the reflog'} here")  # fmt: skip
     if mended.kept:
         yield DoctorFinding("state", "warning", f"where the ref was is kept as {mended.kept}",
                       f"git update-ref -d {mended.kept}, when nothing of it is needed")  # fmt: skip

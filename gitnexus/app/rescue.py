@@ -33,7 +33,8 @@ _MOST_CANDIDATES = 200
 class Mended:
     """The result of a repair: `brought` maps files to the source of their bytes, `kept` is a ref to the old tip.
 
-    `commit` is the new tip. `went_back` is set if the newest commit was unusable.
+    `commit` is the new tip. `went_back` is set if the newest commit was unusable. `unasked` are remotes that did not
+    answer.
     """
 
     commit: str = ""
@@ -41,6 +42,7 @@ class Mended:
     lost: list[str] = field(default_factory=list)
     kept: str = ""
     went_back: bool = False
+    unasked: list[str] = field(default_factory=list)
 
 
 def is_commit_whole(repo: Repo, commit: str) -> bool:
@@ -102,6 +104,7 @@ def _mend(repo: Repo, objects: Objects, salvage: Salvage) -> Mended | None:
     if FORMAT_FILE in done.lost:
         return None
     salvage.bring_history(base)
+    done.unasked = salvage.unasked
     changes = {**{path: BlobId(oid) for path, oid in wanted.items()}, **_without(done.lost)}
     _publish(repo, base, {path: data for path, data in changes.items() if data is not None}, done)
     return done

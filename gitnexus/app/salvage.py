@@ -29,6 +29,8 @@ class Salvage:
         self._objects = repo.common_dir / "objects"
         self._roots = [projection.root for projection in list_projections(repo)]
         self._copies: list[tuple[str, Path]] | None = None
+        # The remotes that did not answer: they may have what is missing.
+        self.unasked: list[str] = []
 
     def __enter__(self) -> Self:
         return self
@@ -97,8 +99,10 @@ class Salvage:
                 if url:
                     place = Path(tempfile.mkdtemp(prefix="nexus-salvage-"))
                     self._copies.append((name, place))
-                    with contextlib.suppress(NexusError):
+                    try:
                         self._copy_state(url, place)
+                    except NexusError:
+                        self.unasked.append(name)
         return self._copies
 
     def _copy_state(self, url: str, place: Path) -> None:

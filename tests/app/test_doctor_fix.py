@@ -163,3 +163,14 @@ def test_a_disk_that_refuses_to_take_what_is_there_loses_none_of_it(
     assert run_git(kept.place, "rev-parse", STATE_REF) == tip
     assert "memory/note-1.md is back" in kept.ok("doctor", "--fix")
     assert "text 1" in kept.ok("memory", "show", "note-1")
+
+
+def test_a_remote_that_cannot_be_asked_for_what_is_lost_is_named(kept: Nexus, tmp_path: Path) -> None:
+    run_git(kept.place, "remote", "add", "origin", str(tmp_path / "not-there.git"))
+    damage(object_file(kept.place, f"{STATE_REF}:memory/note-1.md"), "missing")
+    (kept.place / ".nexus" / "memory" / "note-1.md").write_text("another text\n")
+
+    shown = kept("doctor", "--fix").stdout
+
+    assert "memory/note-1.md is lost" in shown
+    assert "origin could not be asked, and may have what is lost" in shown
