@@ -30,7 +30,7 @@ from gitnexus.workflow.specialist import CallUsage, StepLimits, UnusableAnswer, 
 _ENGINE = frozenset({"node.started", "node.completed", "node.blocked", "node.failed", "output.checked", "agent.spent",
                      "step.finished", "step.retried", "batch.started", "batch.finished"})  # fmt: skip
 # Kept with a node, but not by the engine: what was packed for it, and what a program printed.
-_BESIDE = ("pack.json", "output-", REPORT)
+_BESIDE = ("pack.json", "skill.md", "sources.json", "output-", REPORT)
 # Events that tell what a call of a specialist gave; what follows them is what the engine made of it.
 _OF_ANSWER = ("agent.spent", "output.checked")
 _NODE_ACTIONS = ("patch", "command", "handoff", "tree", CHANGES)

@@ -54,6 +54,7 @@ def test_the_same_question_is_answered_from_what_was_kept_until_a_source_changes
     assert said(project, second_run).startswith(f"answered from research.{first_run}.research: the same question")
     assert len(stub.asked) == 2
     assert [row["text"] for row in three["claims"]] == ["Once.", "It parses."]
+    assert nexus("replay", third_run, "--verify").returncode == 0
     assert said(project, third_run).startswith("1 of 2 findings of research.")
     assert four["claims"] == three["claims"]
     prompt = stub.prompts[1]

@@ -1,5 +1,6 @@
 """A skill that a person typed in brackets reaches who works, and stays inside of the budget of the pack."""
 
+import json
 from contextlib import closing
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from gitnexus.workflow.briefing import brief_for_answer, brief_for_editing
 from gitnexus.workflow.definition import NodeInputs, WorkflowDefinition, make_node
 from gitnexus.workflow.model_specialist import inputs_for_function
 from gitnexus.workflow.specialist import WorkOrder
+from tests.conftest import Nexus
 from tests.runs.live import events
 
 
@@ -76,3 +78,13 @@ def test_what_a_call_is_given_twice_after_a_kill_is_told_once(project: Path) -> 
 
     assert first == again
     assert [body["name"] for body in events(project, desk.record.id, "artifact.written")] == ["skill.md", "pack.json"]
+
+
+def test_a_run_that_was_given_a_skill_replays(nexus: Nexus, project: Path) -> None:
+    made = json.loads(nexus.ok("route", "/plan where is hello in readme.txt", "--json"))["workflow"]
+    made["nodes"][0]["inputs"] = {"refs": ["skill:nx-plan"]}
+    (project / "flow.json").write_text(json.dumps(made))
+    run = json.loads(nexus("run", "--workflow", "flow.json", "--yes", "--json").stdout)["run"]["id"]
+
+    assert "skill.md" in [row["name"] for row in events(project, run, "artifact.written")]
+    assert nexus("replay", run, "--verify").returncode == 0
