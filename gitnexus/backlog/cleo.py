@@ -45,46 +45,46 @@ class CleoFolder(Backlog):
     """The backlog of a folder that only CLEO manages."""
 
     def __init__(
-        self, place: Path, elsewhere: ForeignTasks | None = None, clock: Callable[[], datetime] = utc_now
+        self, folder: Path, elsewhere: ForeignTasks | None = None, clock: Callable[[], datetime] = utc_now
     ) -> None:
         super().__init__(_nobody_claimant, elsewhere or NoForeignTasks(), clock)
-        self.place = place
+        self.folder = folder
 
     def tasks(self) -> Tasks:
-        return read_cleo_tasks(self.place)
+        return read_cleo_tasks(self.folder)
 
     def change(self, decide: object) -> NoReturn:
         raise Failed(
-            f"{self.place} is kept by CLEO and only read here",
+            f"{self.folder} is kept by CLEO and only read here",
             hint="git nexus init, then git nexus task import takes its tasks over",
         )
 
 
-def is_cleo_folder(place: Path) -> bool:
+def is_cleo_folder(folder: Path) -> bool:
     """Return True if the folder has CLEO tasks; links are not followed."""
     try:
-        kinds = os.lstat(place / FOLDER).st_mode, os.lstat(place / FOLDER / TODO).st_mode
+        kinds = os.lstat(folder / FOLDER).st_mode, os.lstat(folder / FOLDER / TODO).st_mode
     except OSError:
         return False
     return stat.S_ISDIR(kinds[0]) and stat.S_ISREG(kinds[1])
 
 
-def nearest_cleo_folder(place: Path) -> Path | None:
+def nearest_cleo_folder(folder: Path) -> Path | None:
     """Return the nearest folder with CLEO tasks, this one or one above it."""
-    return next((folder for folder in (place, *place.parents) if is_cleo_folder(folder)), None)
+    return next((above for above in (folder, *folder.parents) if is_cleo_folder(above)), None)
 
 
-def read_cleo_tasks(place: Path) -> Tasks:
+def read_cleo_tasks(folder: Path) -> Tasks:
     """Return the tasks of a CLEO folder, archived ones too; tasks that cannot be parsed are listed in `broken`.
 
     Raises: NotFound, Invalid for a file that cannot be parsed.
     """
     found: dict[str, Row] = {}
     stray: dict[str, str] = {}
-    if _read_bytes(place / FOLDER / TODO) is None:
-        raise NotFound(f"there is no {FOLDER}/{TODO} in {place}")
+    if _read_bytes(folder / FOLDER / TODO) is None:
+        raise NotFound(f"there is no {FOLDER}/{TODO} in {folder}")
     for name in (TODO, ARCHIVE):
-        path = place / FOLDER / name
+        path = folder / FOLDER / name
         raw = _read_bytes(path)
         document = _parse_loosely(raw, str(path), archive=name == ARCHIVE) if raw is not None else None
         for at, row in enumerate(document.rows if document is not None else ()):
@@ -97,9 +97,9 @@ def read_cleo_tasks(place: Path) -> Tasks:
     return Tasks(found, lambda ids: [found[one] for one in ids], stray)
 
 
-def cleo_content_hash(place: Path) -> str:
+def cleo_content_hash(folder: Path) -> str:
     """Return a hash of a CLEO folder's content, without its times. Raises: Invalid."""
-    held = [_read_bytes(place / FOLDER / name) for name in (TODO, ARCHIVE)]
+    held = [_read_bytes(folder / FOLDER / name) for name in (TODO, ARCHIVE)]
     return "sha256 " + " ".join(hashlib.sha256(raw).hexdigest() if raw is not None else "none" for raw in held)
 
 

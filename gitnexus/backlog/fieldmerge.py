@@ -73,7 +73,7 @@ def _merge_special_field(key: str, base: Any, mine: Any, theirs: Any, now: datet
     if key == "claim":
         return first_claim(base, mine, theirs, now)
     if key in SETS and isinstance(mine, list | None) and isinstance(theirs, list | None):
-        return united(base, mine, theirs)
+        return merge_sets(base, mine, theirs)
     if key == "uids":
         return _each(*(one if isinstance(one, dict) else {} for one in (base, mine, theirs)))
     if key in _LATEST:
@@ -87,7 +87,7 @@ def _size_key(value: Any) -> tuple[bool, Any]:
     return (isinstance(value, str), value)
 
 
-def united(base: Any, mine: list[Any] | None, theirs: list[Any] | None) -> list[Any] | None:
+def merge_sets(base: Any, mine: list[Any] | None, theirs: list[Any] | None) -> list[Any] | None:
     """Return the common items that neither side removed, then the additions of both, in a deterministic order."""
     if is_same_value(mine, theirs) or is_same_value(theirs, base):
         return mine

@@ -8,7 +8,7 @@ from gitnexus.backlog import cleo
 from gitnexus.backlog.cleo import CleoDocument
 from gitnexus.backlog.decision import BacklogDecision
 from gitnexus.backlog.delete import tombstone_for_task
-from gitnexus.backlog.fieldmerge import united
+from gitnexus.backlog.fieldmerge import merge_sets
 from gitnexus.backlog.model import OURS, BacklogTask
 from gitnexus.backlog.stamps import SETS, is_same_value
 from gitnexus.backlog.store import Backlog
@@ -115,7 +115,7 @@ def _updated_from_file(before: BacklogTask, task: BacklogTask, seen: Row | None,
             value = there
             result.taken.setdefault(task.id, []).append(key)
         elif key in SETS and isinstance(ours, list) and isinstance(there, list):
-            value = united(base, ours, there)
+            value = merge_sets(base, ours, there)
             result.taken.setdefault(task.id, []).append(key)
         else:
             value = ours if key not in _UNSAID else max(ours, there, key=str)
@@ -136,7 +136,9 @@ def _let_go(
         if not isinstance(task, BacklogTask):
             continue
         needed = tasks.children(task_id) or tasks.dependents(task_id)
-        if needed or not is_same_value(_said(cleo.without_own_fields(task.plain())), _said(seen[task_id])):
+        if needed or not is_same_value(
+            _comparable_row(cleo.without_own_fields(task.plain())), _comparable_row(seen[task_id])
+        ):
             result.kept.setdefault(task_id, []).append("all of it: the file no longer has it")
             continue
         found[task_id] = tombstone_for_task(task, utc_now())
@@ -144,7 +146,7 @@ def _let_go(
     return found
 
 
-def _said(row: Row) -> dict[str, Any]:
+def _comparable_row(row: Row) -> dict[str, Any]:
     return {key: value for key, value in row.items() if key not in _UNSAID}
 
 

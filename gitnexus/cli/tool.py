@@ -43,35 +43,35 @@ def call_or_list_tools(ctx: click.Context, name: str | None, params: str | None)
     click.echo(json.dumps(answer, ensure_ascii=False, indent=2))
 
 
-def _call_tool(place: Path, name: str, params: str | None) -> dict[str, Any]:
+def _call_tool(folder: Path, name: str, params: str | None) -> dict[str, Any]:
     raw = sys.stdin.buffer.read() if params == "-" else (params or "{}").encode("utf-8", "surrogateescape")
     given = parse_json(raw)
     if not isinstance(given, dict):
         raise Invalid("the parameters should be a JSON object")
     if "." in name:
-        return _call_through_gateway(place, name, given)
+        return _call_through_gateway(folder, name, given)
 
-    session = open_session(place, os.environ.get("NEXUS_HARNESS"))
+    session = open_session(folder, os.environ.get("NEXUS_HARNESS"))
     try:
         return call_session_tool(ToolSession(session), name, given)
     finally:
         session.state.close()
 
 
-def _format_tools(place: Path) -> str:
+def _format_tools(folder: Path) -> str:
     from gitnexus.gateway.table import TOOLS as GATEWAY
 
-    rows = [*TOOLS.values(), *GATEWAY.values(), *_project_tools(place)]
+    rows = [*TOOLS.values(), *GATEWAY.values(), *_project_tools(folder)]
     width = max(len(row.name) for row in rows)
     return "\n".join(f"{row.name.ljust(width)}  {row.words}" for row in rows)
 
 
-def _project_tools(place: Path) -> list[Any]:
+def _project_tools(folder: Path) -> list[Any]:
     """Return the project's own tools; none outside of a project, or if their file is wrong."""
     from gitnexus.gateway.project_tools import gateway_project_tools
 
     with contextlib.suppress(NexusError):
-        nexus = open_nexus(place)
+        nexus = open_nexus(folder)
         try:
             return [*gateway_project_tools(nexus.state).values()]
         finally:
@@ -79,12 +79,12 @@ def _project_tools(place: Path) -> list[Any]:
     return []
 
 
-def _call_through_gateway(place: Path, name: str, given: dict[str, Any]) -> dict[str, Any]:
+def _call_through_gateway(folder: Path, name: str, given: dict[str, Any]) -> dict[str, Any]:
     from gitnexus.gateway.assemble import terminal_tool_context
     from gitnexus.gateway.project_tools import gateway_project_tools
     from gitnexus.gateway.table import TOOLS, call_tool
 
-    nexus = open_nexus(place)
+    nexus = open_nexus(folder)
     try:
         person = person_at_terminal() if is_person_at_terminal() else None
         own = {} if name in TOOLS else gateway_project_tools(nexus.state)

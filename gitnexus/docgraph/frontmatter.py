@@ -27,12 +27,12 @@ def find_closing_line(lines: tuple[str, ...]) -> int:
     """Return the line that closes the front matter, 0 if there is none. Raises: UnreadableFrontMatter."""
     raw = [line.encode("utf-8", "surrogatepass") for line in lines]
     try:
-        place = locate_front_matter(b"".join(raw), dots=True)
+        span = locate_front_matter(b"".join(raw), dots=True)
     except UnclosedFrontMatter as exc:
         raise UnreadableFrontMatter(1, str(exc)) from exc
-    if place is None:
+    if span is None:
         return 0
-    return next(number for number, end in enumerate(accumulate(map(len, raw)), 1) if end >= place.text)
+    return next(number for number, end in enumerate(accumulate(map(len, raw)), 1) if end >= span.text)
 
 
 def parse_fields(lines: tuple[str, ...], closed: int) -> dict[str, FrontMatterField]:

@@ -48,7 +48,7 @@ class WorktreeFiles:
     def __init__(self, repo: Repo) -> None:
         if repo.worktree is None:
             raise Failed("a bare repository has no AGENDA.md to look at", hint="work in a clone or a worktree")
-        self.place = repo.worktree
+        self.worktree = repo.worktree
         self._format = repo.object_format
 
     def read(self, path: str) -> Blob | None:
@@ -91,9 +91,9 @@ class WorktreeFiles:
     def _path_inside(self, path: str) -> Path | None:
         if "\0" in path:
             return None
-        at = self.place / path
+        at = self.worktree / path
         try:
-            return at if at.parent.resolve().is_relative_to(self.place.resolve()) else None
+            return at if at.parent.resolve().is_relative_to(self.worktree.resolve()) else None
         except (OSError, RuntimeError, ValueError):
             return None
 

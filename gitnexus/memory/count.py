@@ -25,13 +25,13 @@ class _Cut(NamedTuple):
 
 def _cut_front_matter(raw: bytes) -> _Cut | None:
     try:
-        place = locate_front_matter(raw)
+        span = locate_front_matter(raw)
     except UnclosedFrontMatter:
         return None
-    front = raw[place.start : place.end] if place else b""
-    if place is None or not all(_ROW.fullmatch(line.rstrip(b"\r")) for line in front.split(b"\n")):
+    front = raw[span.start : span.end] if span else b""
+    if span is None or not all(_ROW.fullmatch(line.rstrip(b"\r")) for line in front.split(b"\n")):
         return None
-    return _Cut(raw[: place.start], front, raw[place.end :])
+    return _Cut(raw[: span.start], front, raw[span.end :])
 
 
 def split_front_matter(raw: bytes) -> tuple[bytes, bytes]:

@@ -141,15 +141,15 @@ class OpenBacklog:
             self.backlog.change(lambda tasks: rebound(tasks, refs, self.backlog.elsewhere))
 
 
-def open_backlog(place: Path, caller: Path | None = None) -> OpenBacklog:
+def open_backlog(folder: Path, caller: Path | None = None) -> OpenBacklog:
     """Open the backlog of the nearest project, including edits made by hand in `.nexus/`. Raises: NotFound.
 
-    `caller` is where other projects are seen from, if that is another place: reaching into a project must not widen
+    `caller` is where other projects are seen from, if that is another folder: reaching into a project must not widen
     what the caller may read, and GIT_DIR names the caller's repository.
     """
-    kept_by_cleo = cleo.nearest_cleo_folder(Path(real_path(place))) if place.is_dir() else None
+    kept_by_cleo = cleo.nearest_cleo_folder(Path(real_path(folder))) if folder.is_dir() else None
     try:
-        nexus = open_nexus(place, inherit=caller is None)
+        nexus = open_nexus(folder, inherit=caller is None)
     except NotFound:
         if kept_by_cleo is None:
             raise
@@ -160,7 +160,7 @@ def open_backlog(place: Path, caller: Path | None = None) -> OpenBacklog:
     return OpenBacklog(
         StateBacklog(nexus.state, claimant_of(nexus.state), ProjectNames(nexus.repo, caller)),
         nexus.described,
-        place,
+        folder,
         nexus,
     )
 
@@ -197,13 +197,13 @@ def open_other_backlog(start: Path, reference: TaskReference, operation: str) ->
     return open_backlog(Path(at.project.path), start), at.task
 
 
-def open_outside(place: Path, why: NotFound) -> OpenBacklog:
+def open_outside(folder: Path, why: NotFound) -> OpenBacklog:
     """Return a backlog for a caller outside of all projects; it reaches tasks of projects that permit this."""
 
     def nobody() -> dict[str, str]:
         raise why
 
-    return OpenBacklog(NoBacklog(why), nobody, place)
+    return OpenBacklog(NoBacklog(why), nobody, folder)
 
 
 def claimant_of(state: State) -> Callable[[], Claimant]:

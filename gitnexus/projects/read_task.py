@@ -37,7 +37,7 @@ def read_task(project: Project, task: str) -> TaskGlimpse | None:
     if repo is None:
         return _read_from_folder(Path(project.path), task)
     with contextlib.closing(open_project_state(repo)) as state:
-        return _kept(state.snapshot, task, project)
+        return _read_glimpse(state.snapshot, task, project)
 
 
 def find_task(project: Project, task: str, uid: str | None) -> TaskGlimpse | str:
@@ -51,12 +51,12 @@ def find_task(project: Project, task: str, uid: str | None) -> TaskGlimpse | str
     if repo is None:  # CLEO gives no number to another task
         return _read_from_folder(Path(project.path), task) or "does not exist"
     with contextlib.closing(open_project_state(repo)) as state:
-        there = _kept(state.snapshot, task, project)
+        there = _read_glimpse(state.snapshot, task, project)
         if there is not None and (there.uid is None or there.uid == uid):
             return there
         others = _others(state.snapshot, task, uid)
         if uid is not None:
-            found = _kept(state.snapshot, others[0], project) if others else None
+            found = _read_glimpse(state.snapshot, others[0], project) if others else None
             return found or ("no longer exists, another task has its number" if there else "does not exist")
         if others:
             named = " or ".join(f"{project.name}:{one}" for one in [*([task] if there else []), *others])
@@ -72,7 +72,7 @@ def find_task_by_uid(project: Project, uid: str) -> TaskGlimpse | None:
     with contextlib.closing(open_project_state(repo)) as state:
         rows = (row for row in tasks_in_snapshot(state.snapshot) if isinstance(row, BacklogTask))
         found = next((row.id for row in rows if row.uid == uid), None)
-        return None if found is None else _kept(state.snapshot, found, project)
+        return None if found is None else _read_glimpse(state.snapshot, found, project)
 
 
 def _others(snapshot: Snapshot, task: str, uid: str | None) -> list[str]:
@@ -93,7 +93,7 @@ def _repo_of(project: Project) -> Repo | None:
     return place.repo
 
 
-def _kept(snapshot: Snapshot, task: str, project: Project) -> TaskGlimpse | None:
+def _read_glimpse(snapshot: Snapshot, task: str, project: Project) -> TaskGlimpse | None:
     raw = snapshot.read(f"backlog/{task}.json")
     where = f"backlog/{task}.json of {project.name}"
     value = None if raw is None else _parse_json(raw, where)

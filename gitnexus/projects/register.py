@@ -144,13 +144,13 @@ def project_to_register(folder: Path) -> ProjectPlace:
 def refuse_taken(registry: Registry, word: str, fix: str | None = None) -> None:
     """Refuse a name or alias that another project has. Raises: Invalid."""
     taken = registry.owner(word)
-    hashed = _hashed(registry, word) if taken is None else None
-    if hashed is not None:
+    same_hash = _find_by_hash_prefix(registry, word) if taken is None else None
+    if same_hash is not None:
         raise Invalid(
-            f"{word} is how the project {hashed.name} is found by its hash, {hashed.hash}",
+            f"{word} is how the project {same_hash.name} is found by its hash, {same_hash.hash}",
             hint=f"choose another name, for instance {_free_name(registry, f'p-{word}')}",
             fix=fix,
-            context={"name": word, "path": hashed.path, "proposal": _free_name(registry, f"p-{word}")},
+            context={"name": word, "path": same_hash.path, "proposal": _free_name(registry, f"p-{word}")},
         )
     if taken is not None:
         raise Invalid(
@@ -161,10 +161,10 @@ def refuse_taken(registry: Registry, word: str, fix: str | None = None) -> None:
         )
 
 
-def is_temporary(place: Path) -> bool:
+def is_temporary(folder: Path) -> bool:
     """True for a temporary folder, which is never registered automatically."""
     roots = {os.path.realpath(root) for root in (tempfile.gettempdir(), "/tmp", "/var/tmp")}  # noqa: S108
-    return any(real_path(place).startswith(root + os.sep) for root in roots)
+    return any(real_path(folder).startswith(root + os.sep) for root in roots)
 
 
 def _find_moved_row(registry: Registry, request: RegisterRequest) -> Project | None:
@@ -199,7 +199,7 @@ def _free_command(registry: Registry, request: RegisterRequest) -> str:
     return f"git nexus register {shlex.quote(request.path)} --name {name}"
 
 
-def _hashed(registry: Registry, word: str) -> Project | None:
+def _find_by_hash_prefix(registry: Registry, word: str) -> Project | None:
     """Return a project whose hash begins with this word: a name equal to the word would hide that project."""
     if not HASH_PREFIX.fullmatch(word):
         return None
@@ -208,7 +208,7 @@ def _hashed(registry: Registry, word: str) -> Project | None:
 
 def _free_name(registry: Registry, wanted: str) -> str:
     name, number = wanted, 1
-    while registry.owner(name) is not None or _hashed(registry, name) is not None:
+    while registry.owner(name) is not None or _find_by_hash_prefix(registry, name) is not None:
         number += 1
         name = f"{wanted[:60]}-{number}"
     return name

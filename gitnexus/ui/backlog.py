@@ -25,19 +25,19 @@ def with_backlog(command: "Callable[Concatenate[OpenBacklog, P], R]") -> Callabl
     def opened(*args: Any, in_project: str | None, **kwargs: Any) -> R:
         from gitnexus.projects.open_backlog import open_backlog
 
-        place, word = start_folder(current_invocation(click.get_current_context())), named_project(in_project)
+        folder, word = start_folder(current_invocation(click.get_current_context())), named_project(in_project)
         if word:
             from gitnexus.projects.open_registry import choose_project  # only who names a project pays for the registry
 
-            place = Path(choose_project(place, word).path)
+            folder = Path(choose_project(folder, word).path)
         try:
-            found = open_backlog(place)
+            found = open_backlog(folder)
         except NotFound as exc:
-            if not place.is_dir():
+            if not folder.is_dir():
                 raise
             from gitnexus.projects.open_backlog import open_outside
 
-            found = open_outside(place, exc)
+            found = open_outside(folder, exc)
         try:
             for line in found.nexus.notices if found.nexus else ():
                 print_note(line)

@@ -21,10 +21,10 @@ R = TypeVar("R")
 
 def start_folder(asked: CommandInvocation) -> Path:
     """Return the folder that the command works in, as set by -C."""
-    place = Path.cwd()
+    folder = Path.cwd()
     for directory in asked.directories:
-        place = place / expand_home(directory)
-    return place
+        folder = folder / expand_home(directory)
+    return folder
 
 
 def print_answer(

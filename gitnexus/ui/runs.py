@@ -117,18 +117,18 @@ def run_as_json(opened_run: "OpenRun", view: "RunView") -> dict[str, Any]:
                 **({"why": one.why} if one.why else {}),
                 **({"by": one.by} if one.by else {}),
                 **({"ok": False, "exit": one.exit, "output": one.output} if one.ok is False else {}),
-                **_claimed_of(claims.actions.get(name)),
+                **_claim_as_json(claims.actions.get(name)),
             }
             for name, one in view.actions.items()
         ],
         "questions": [{"id": name, "text": text} for name, text in view.questions.items()],
         **({"disputed": dict(view.disputed)} if view.disputed else {}),
         **({"papers": papers} if (papers := _written_papers(opened_run)) else {}),
-        **({"leftOut": left} if (left := _left_out(opened_run)) else {}),
+        **({"leftOut": left} if (left := _files_in_no_patch(opened_run)) else {}),
     }
 
 
-def _claimed_of(said: "ActionView | None") -> dict[str, Any]:
+def _claim_as_json(said: "ActionView | None") -> dict[str, Any]:
     """Return the unproved claims about an action."""
     if said is None:
         return {}
@@ -191,7 +191,8 @@ def format_run_summary(opened_run: "OpenRun", view: "RunView") -> str:
         lines += _format_failure(run.id, name, one)
     lines += [f"  wrote {path}" for path in papers] if view.status == "completed" else []
     lines += [
-        f"  left out of {row['action'] or 'any patch'}: {one_line(row['what'], 400)}" for row in _left_out(opened_run)
+        f"  left out of {row['action'] or 'any patch'}: {one_line(row['what'], 400)}"
+        for row in _files_in_no_patch(opened_run)
     ]
     asked = list(view.questions.items())
     lines += [f"  {name} asks: {one_line(text, 300)}" for name, text in asked[:_MOST_LINES]]
@@ -228,7 +229,7 @@ def _format_failure(run: str, name: str, action: "ActionView") -> list[str]:
     return [f"  {how}{more}", *(f"  │ {one_line(line, 200)}" for line in said)]
 
 
-def _left_out(run: "OpenRun") -> list[dict[str, str]]:
+def _files_in_no_patch(run: "OpenRun") -> list[dict[str, str]]:
     """Return the files of the worktree that fit into no patch, with the patch that lacks them."""
     from gitnexus.runs.actions.propose import left_out
 

@@ -22,8 +22,8 @@ def with_session(command: "Callable[Concatenate[OpenSession, P], R]") -> Callabl
     """Pass the session to a command; the repository need not be initialised."""
 
     def opened(*args: P.args, **kwargs: P.kwargs) -> R:
-        place = start_folder(current_invocation(click.get_current_context()))
-        session = open_session(place, os.environ.get("NEXUS_HARNESS"))
+        folder = start_folder(current_invocation(click.get_current_context()))
+        session = open_session(folder, os.environ.get("NEXUS_HARNESS"))
         try:
             return command(session, *args, **kwargs)
         finally:

@@ -29,8 +29,8 @@ def export_tasks(opened: "OpenBacklog", path: str | None, force: bool) -> None:
         document = render_todo_file(opened.backlog, opened.project["name"])
         print_answer(lambda: {"document": document}, document.rstrip("\n"), lambda: opened.project)
         return
-    place = cleo_file_path(opened, path)
-    done = export_to_cleo(opened.backlog, place, opened.project["name"], force=force, own=path is None)
+    file = cleo_file_path(opened, path)
+    done = export_to_cleo(opened.backlog, file, opened.project["name"], force=force, own=path is None)
     names = ", ".join(one_line(str(one)) for one in done.written)
-    text = f"Wrote {count_of(done.tasks, 'task')} to {names}" if names else f"{one_line(str(place))} is up to date"
+    text = f"Wrote {count_of(done.tasks, 'task')} to {names}" if names else f"{one_line(str(file))} is up to date"
     print_answer({"written": [str(one) for one in done.written], "tasks": done.tasks}, text, lambda: opened.project)

@@ -28,12 +28,12 @@ def import_tasks(opened: "OpenBacklog", path: str | None, update: bool) -> None:
     Refused, with the list, if some of the tasks exist. With --update, changes of the file since the last import are
     applied field by field; fields that you changed here stay, and both are listed.
     """
-    place = cleo_file_path(opened, path)
-    todo, archive = cleo.load_cleo_document(place), cleo.load_cleo_document(place.with_name(cleo.ARCHIVE))
+    file = cleo_file_path(opened, path)
+    todo, archive = cleo.load_cleo_document(file), cleo.load_cleo_document(file.with_name(cleo.ARCHIVE))
     if todo is None:
-        raise NotFound(f"there is no {one_line(str(place))}", hint="name the file: git nexus task import PATH")
+        raise NotFound(f"there is no {one_line(str(file))}", hint="name the file: git nexus task import PATH")
     done = import_documents(opened.backlog, [todo, *([archive] if archive else [])], update=update)
-    text = f"Imported {count_of(len(done.added), 'task')} from {one_line(str(place))}"
+    text = f"Imported {count_of(len(done.added), 'task')} from {one_line(str(file))}"
     text += f", {len(done.updated)} brought up to date" if done.updated else ""
     said = {
         "Taken from the file": _format_fields(done.taken),
@@ -43,7 +43,7 @@ def import_tasks(opened: "OpenBacklog", path: str | None, update: bool) -> None:
         "Not understood, and left as it is": ", ".join(one_line(one, 120) for one in done.unread),
     }
     text += "".join(f"\n{words}: {what}" for words, what in said.items() if what)
-    payload = {**done._asdict(), "path": str(place)}
+    payload = {**done._asdict(), "path": str(file)}
     print_answer(payload, text, lambda: opened.project)
 
 

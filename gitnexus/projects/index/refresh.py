@@ -158,10 +158,10 @@ def _state_tip(common: str) -> str:
         os.close(file)
 
 
-def _common_folder(place: str) -> str:
+def _common_folder(folder: str) -> str:
     """Return the folder with a worktree's refs, "" if its `.git` cannot be read."""
     try:
-        return read_git_folders(place)[1]
+        return read_git_folders(folder)[1]
     except OSError:
         return ""
 
