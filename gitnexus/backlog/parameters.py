@@ -8,10 +8,10 @@ from gitnexus.backlog.model import Kind, Priority, Status
 from gitnexus.base.parameters import Number, Parameters
 
 Title = Annotated[str, Field(description="What to do, in one line.")]
-Description = Annotated[str, Field(description="What one needs to know to do it.")]
+Description = Annotated[str, Field(description="The background that is needed to do it.")]
 Labels = Annotated[list[str], Field(description="Words to find it by.")]
 Files = Annotated[list[str], Field(description="The files that it is about.")]
-Acceptance = Annotated[list[str], Field(description="How one sees that it is done.")]
+Acceptance = Annotated[list[str], Field(description="How to tell that it is done.")]
 Notes = Annotated[list[str], Field(description="What was found out on the way; only ever added to.")]
 Depends = Annotated[
     list[str], Field(description="Tasks that must be done before: T12, or name:T12 of another project.")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
               help="Also forget projects that nobody used for so many days.")  # fmt: skip
 @with_standpoint
 def prune_registry(standpoint: "Standpoint", dry_run: bool, older_than: int | None) -> None:
-    """Forget the projects that are gone.
+    """Remove projects that no longer exist from the registry.
 
     A project is removed if its folder is missing or no longer a project, together with every permission that names it,
     in one commit of the home repository. Folders are not touched.

@@ -1,4 +1,4 @@
-"""`git nexus register`: put a project into the registry, so that others can refer to it."""
+"""`git nexus register`: add a project to the registry, so that others can refer to it."""
 
 import click
 
@@ -18,7 +18,7 @@ from gitnexus.ui.output import print_answer, start_folder
 @click.option("--alias", "aliases", metavar="NAME", multiple=True, help="Another name; may be given more than once.")
 @click.pass_context
 def register_folder(ctx: click.Context, path: str, name: str | None, aliases: tuple[str, ...]) -> None:
-    """Put a project into the registry, so that others can refer to it.
+    """Add a project to the registry, so that others can refer to it.
 
     PATH is a git repository after git nexus init, or a folder with .cleo/todo.json, which is only read. A project that
     moved is recognised by its id and keeps its names and permissions.

@@ -36,10 +36,10 @@ class PlanDecideParameters(Parameters):
 
 class TaskAddParameters(Parameters):
     title: str = Field(description="What to do.")
-    context: str = Field(description="What one needs to know to do it.")
+    context: str = Field(description="The background that is needed to do it.")
     deps: list[Number] | None = Field(None, description="Tasks that must be completed before.")
-    approach: str | None = Field(None, description="How to go about it.")
-    acceptance: str | None = Field(None, description="How one sees that it is done.")
+    approach: str | None = Field(None, description="How to do it.")
+    acceptance: str | None = Field(None, description="How to tell that it is done.")
     risk: str | None = Field(None, description="What may go wrong.")
     plan_issue: Number | None = Field(None, description="The plan's issue that it comes from.")
     goal: str | None = Field(None, description="What all tasks are for; replaces the goal.")
@@ -86,10 +86,10 @@ class PlanAnalysisAddParameters(Parameters):
 
 class DraftParameters(Parameters):
     title: str = Field(description="What to do.")
-    context: str = Field(description="What one needs to know to do it.")
+    context: str = Field(description="The background that is needed to do it.")
     owner: str | None = Field(None, description="The agent role that does it.")
-    approach: str | None = Field(None, description="How to go about it.")
-    acceptance: str | None = Field(None, description="How one sees that it is done.")
+    approach: str | None = Field(None, description="How to do it.")
+    acceptance: str | None = Field(None, description="How to tell that it is done.")
     risk: str | None = Field(None, description="What may go wrong.")
     files: list[str] | None = Field(None, description="The files it will change, from the top of the repository.")
     plan_issue: Number | None = Field(None, description="The plan's issue that it comes from.")

@@ -24,7 +24,7 @@ _METHODS = click.Choice(["auto", "labels", "description", "files", "hierarchy"])
 @click.argument("ref")
 @click.option("--method", type=_METHODS, default="auto", show_default=True, help="What tasks are compared by.")
 @click.option("--scope", default="all", show_default=True, metavar="WHERE", help=SCOPE_HELP)
-@click.option("--threshold", type=NumberRange(0, 1), help="The least score; 0.6 by default, 0 for hierarchy.")
+@click.option("--threshold", type=NumberRange(0, 1), help="The lowest score; 0.6 by default, 0 for hierarchy.")
 @click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="How many at most.")
 @click.option("--context", is_flag=True, help="Also count the words of parents, half per level.")
 @with_standpoint

@@ -1,4 +1,4 @@
-"""`git nexus graph`: draw who waits for whom, in all projects that may be read."""
+"""`git nexus graph`: draw the dependencies between tasks, in all projects that may be read."""
 
 import shutil
 import sys
@@ -23,7 +23,7 @@ from gitnexus.ui.standpoint import opened_standpoint
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write it there.")
 @click.pass_context
 def draw_graph(ctx: click.Context, name: str | None, form: str, output: Path | None) -> None:
-    """Draw who waits for whom, in all projects that may be read."""
+    """Draw the dependencies between tasks, in all projects that may be read."""
     asked = current_invocation(ctx)
     asked.as_json = asked.as_json or form == "json"
     with opened_standpoint() as standpoint:

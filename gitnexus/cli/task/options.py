@@ -31,7 +31,7 @@ def with_task_options(command: F) -> F:
         ),
         repeatable_option("--file", "files", "PATH", "A file that it concerns; may be repeated."),
         repeatable_option("--label", "labels", "WORD", "A label; may be repeated."),
-        click.option("--description", metavar="TEXT", help="What one needs to know to do it."),
+        click.option("--description", metavar="TEXT", help="The background that is needed to do it."),
     ):
         command = option(command)
     return command

@@ -18,6 +18,6 @@ toolpack = LazyGroup(
         ),
     ),
     name="toolpack",
-    help="Tools of the project's own for agents, in .nexus/tools.json: commands with typed holes.\n\n"
+    help="The project's own tools for agents, in .nexus/tools.json: commands with typed parameters.\n\n"
     "They are offered once an approver has signed the file, and judged like any command.",
 )
