@@ -35,9 +35,9 @@ def test_what_is_done_instead_is_what_each_program_says() -> None:
 
 
 def test_every_event_but_the_gates_is_told_of_and_the_numbers_are_right() -> None:
-    told = {row[0] for row in rows("event | is said | is written")}
+    told = {row[0] for row in rows("event | text for the model or the person | what is stored")}
 
     assert told == {f"`{event}`" for event in EVENTS if event != "pre_tool_use"}
-    assert f"After {OTHER_SECONDS:g} seconds" in PAGE
+    assert f"ends after {OTHER_SECONDS:g} seconds" in PAGE
     assert f"within {GATE_SECONDS:g} seconds" in PAGE
     assert f"below {MOST_CONTEXT:,}" in PAGE
