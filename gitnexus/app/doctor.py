@@ -98,8 +98,12 @@ def _landing(state: State, fix: bool) -> Iterator[DoctorFinding]:
     if run and fix and undo_unfinished_landing(state.repo, place):
         yield DoctorFinding("landing", "fixed", f"the half of {run} that a killed landing left was undone")
     elif run:
-        yield DoctorFinding("landing", "problem", f"landing {run} was stopped half-way: do not commit what it left",
-                            f"git nexus land {run} ends it; --fix takes it back")  # fmt: skip
+        yield DoctorFinding(
+            "landing",
+            "problem",
+            f"landing {run} was stopped half-way: do not commit what it left",
+            f"git nexus land {run} ends it; --fix takes it back",
+        )
 
 
 def _checkout(state: State, fix: bool) -> Iterator[DoctorFinding]:
@@ -123,8 +127,12 @@ def _checkout(state: State, fix: bool) -> Iterator[DoctorFinding]:
     for path, why in list(left_out.items())[:20]:
         yield DoctorFinding("checkout", "warning", f".nexus/{path} is not kept: {why}", "fix, rename or move it")
     if exclude.tracked_nexus_paths(state.repo):
-        yield DoctorFinding("checkout", "problem", ".nexus/ is tracked on this branch",
-                      "git rm -r --cached .nexus stops that; the files stay")  # fmt: skip
+        yield DoctorFinding(
+            "checkout",
+            "problem",
+            ".nexus/ is tracked on this branch",
+            "git rm -r --cached .nexus stops that; the files stay",
+        )
     for left in _leftover_files(own.root, fix):
         state_word = "fixed" if fix else "warning"
         yield DoctorFinding(
@@ -218,8 +226,12 @@ def _met(state: State, _fix: bool) -> Iterator[DoctorFinding]:
     """Report files that a sync could not merge and stored beside the file itself."""
     for path in sorted(name for name in state.latest().ids() if OTHER.search(name))[:MOST_TOLD]:
         of = OTHER.sub("", path.removeprefix(f"{CONFLICTS}/"))
-        yield DoctorFinding("sync", "warning", f".nexus/{path} is another clone's version of {of}",
-                      f"put the right content into .nexus/{of}, then delete it")  # fmt: skip
+        yield DoctorFinding(
+            "sync",
+            "warning",
+            f".nexus/{path} is another clone's version of {of}",
+            f"put the right content into .nexus/{of}, then delete it",
+        )
 
 
 def _backlog(state: State, _fix: bool) -> Iterator[DoctorFinding]:
@@ -232,8 +244,12 @@ def _backlog(state: State, _fix: bool) -> Iterator[DoctorFinding]:
         yield DoctorFinding("backlog", "warning", why, "git nexus log PATH shows who wrote it")
     for ring in rings[:5]:
         shown = " → ".join([*ring[:8], *(["…"] if len(ring) > 8 else []), ring[0]])
-        yield DoctorFinding("backlog", "warning", f"tasks wait for each other: {shown}",
-                      f"git nexus task update {ring[0]} --remove-depends …")  # fmt: skip
+        yield DoctorFinding(
+            "backlog",
+            "warning",
+            f"tasks wait for each other: {shown}",
+            f"git nexus task update {ring[0]} --remove-depends …",
+        )
     if not tasks.broken and not rings:
         yield DoctorFinding("backlog", "ok", f"{len(tasks)} task{'' if len(tasks) == 1 else 's'}")
 

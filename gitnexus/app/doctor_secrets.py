@@ -56,9 +56,11 @@ def check_stored_secrets(state: State, *, thorough: bool) -> Iterator[DoctorFind
     if search.has_more:
         words = f"looked at {search.seen} objects of refs/nexus, and no secret was in them"
         yield DoctorFinding(
-            "secrets", "ok", words if not told else "not all objects of refs/nexus were looked at",
+            "secrets",
+            "ok",
+            words if not told else "not all objects of refs/nexus were looked at",
             "git nexus doctor --secrets looks at all",
-        )  # fmt: skip
+        )
     elif not told and thorough:
         yield DoctorFinding("secrets", "ok", f"no secret in {search.seen} objects of refs/nexus")
 

@@ -59,8 +59,12 @@ def _check_objects(state: State, fix: bool) -> Iterator[DoctorFinding]:
         yield DoctorFinding("state", "problem", wrong, UNREPAIRED_HINT if fix else REPAIR_HINT)
         return
     if not whole:
-        yield DoctorFinding("state", "warning", f"objects of earlier changes of {STATE_REF} are missing",
-                      "git nexus doctor --fix where a remote has them; all that is kept now is there")  # fmt: skip
+        yield DoctorFinding(
+            "state",
+            "warning",
+            f"objects of earlier changes of {STATE_REF} are missing",
+            "git nexus doctor --fix where a remote has them; all that is kept now is there",
+        )
 
 
 def _describe_damage(state: State, tip: Snapshot) -> str:
@@ -90,12 +94,20 @@ def report_repair(mended: Mended, wrong: str) -> Iterator[DoctorFinding]:
             f"git nexus log {path} shows earlier ones; a clone that has it brings it by sync",
         )
     for name in mended.unasked if mended.lost else ():
-        yield DoctorFinding("state", "warning", f"{name} could not be asked, and may have what is lost",
-                      f"once it answers, git nexus sync {name}; what was left out here is in its history, and in "
-                      f"{mended.kept or 'the reflog'} here")  # fmt: skip
+        yield DoctorFinding(
+            "state",
+            "warning",
+            f"{name} could not be asked, and may have what is lost",
+            f"once it answers, git nexus sync {name}; what was left out here is in its history, and in "
+            f"{mended.kept or 'the reflog'} here",
+        )
     if mended.kept:
-        yield DoctorFinding("state", "warning", f"where the ref was is kept as {mended.kept}",
-                      f"git update-ref -d {mended.kept}, when nothing of it is needed")  # fmt: skip
+        yield DoctorFinding(
+            "state",
+            "warning",
+            f"where the ref was is kept as {mended.kept}",
+            f"git update-ref -d {mended.kept}, when nothing of it is needed",
+        )
 
 
 def check_locks(state: State, fix: bool) -> Iterator[DoctorFinding]:

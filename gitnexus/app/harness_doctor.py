@@ -155,8 +155,10 @@ def _judge_canary_answer(row: HarnessProgram, status: int | None, out: str, err:
     except ValueError:
         said = {}
     own = said.get("hookSpecificOutput", {}) if isinstance(said, dict) else {}
-    denied = {"claude-code": isinstance(own, dict) and own.get("permissionDecision") == "deny",
-              "gemini-cli": isinstance(said, dict) and said.get("decision") in ("deny", "block")}  # fmt: skip
+    denied = {
+        "claude-code": isinstance(own, dict) and own.get("permissionDecision") == "deny",
+        "gemini-cli": isinstance(said, dict) and said.get("decision") in ("deny", "block"),
+    }
     words = err.strip() if status == 2 else json.dumps(said)
     if not (status == 2 and words) and not (status == 0 and denied.get(row.id)):
         told = one_line(words or err.strip(), 200)

@@ -219,8 +219,16 @@ def _keep_tip(repo: Repo, new: str) -> str:
     if old is None or old == new:
         return ""
     ref = f"{KEPT_TIPS}{utc_now():%Y%m%dT%H%M%S}-{old[:12]}"
-    made = run_git("update-ref", "--no-deref", "--create-reflog", "-m", "doctor: keep the old tip", ref, old,
-               git_dir=repo.common_dir)  # fmt: skip
+    made = run_git(
+        "update-ref",
+        "--no-deref",
+        "--create-reflog",
+        "-m",
+        "doctor: keep the old tip",
+        ref,
+        old,
+        git_dir=repo.common_dir,
+    )
     return ref if made.returncode == 0 else ""
 
 

@@ -16,11 +16,15 @@ def require_open_parent(parent_id: str, tasks: Tasks) -> BacklogTask:
     """Return a task that may get another task below it. Raises: NotFound, Invalid."""
     parent = tasks.task(parent_id)
     if not parent.is_open:
-        raise Invalid(f"{parent.id} is {parent.status}, an open task cannot be put below it",
-                      hint=f"open it again first: git nexus task update {parent.id} --status pending")  # fmt: skip
+        raise Invalid(
+            f"{parent.id} is {parent.status}, an open task cannot be put below it",
+            hint=f"open it again first: git nexus task update {parent.id} --status pending",
+        )
     if depth_of_task(parent, tasks) >= DEEPEST:
-        raise Invalid(f"{parent.id} is {DEEPEST} levels deep already, nothing can be put below it",
-                      hint="choose one of its parents")  # fmt: skip
+        raise Invalid(
+            f"{parent.id} is {DEEPEST} levels deep already, nothing can be put below it",
+            hint="choose one of its parents",
+        )
     return parent
 
 
@@ -36,8 +40,10 @@ def require_allowed_parent(task: BacklogTask, parent_id: str | None, tasks: Task
         )
     levels = len(line) + height_of_task(task, tasks)
     if levels > DEEPEST:
-        raise Invalid(f"below {parent.id} this would be {levels} levels deep, {DEEPEST} are the most",
-                      hint="move the tasks below it first")  # fmt: skip
+        raise Invalid(
+            f"below {parent.id} this would be {levels} levels deep, {DEEPEST} are the most",
+            hint="move the tasks below it first",
+        )
     return parent.id
 
 

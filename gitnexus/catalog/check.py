@@ -33,8 +33,10 @@ def parse_manifest(value: Any) -> tuple[Manifest | None, list[str]]:
     if not isinstance(words, dict):
         problems.append(f"{MANIFEST}: vocabulary should be an object")
         words = {}
-    versions = {"nexus_core_version": value.get("nexus_core_version"),
-                "schema_contract_version": value.get("schema_contract_version")}  # fmt: skip
+    versions = {
+        "nexus_core_version": value.get("nexus_core_version"),
+        "schema_contract_version": value.get("schema_contract_version"),
+    }
     problems += [f"{MANIFEST}: {key} should be text" for key, held in versions.items() if not isinstance(held, str)]
     problems += _newer_contract_problems(versions["schema_contract_version"])
     manifest = Manifest(
@@ -42,14 +44,16 @@ def parse_manifest(value: Any) -> tuple[Manifest | None, list[str]]:
         schema_contract_version=str(versions["schema_contract_version"]),
         agents=_parse_rows(Agent, value.get("agents"), f"{MANIFEST}: agents", problems),
         skills=_parse_rows(Skill, value.get("skills"), f"{MANIFEST}: skills", problems),
-        vocabulary=Vocabulary(**{
-            name: parse_vocabulary(name, words.get(name), f"{MANIFEST}: vocabulary.{name}", problems)
-            for name in VOCABULARY_KINDS
-            if name in words or name in _NEEDED
-        }),
+        vocabulary=Vocabulary(
+            **{
+                name: parse_vocabulary(name, words.get(name), f"{MANIFEST}: vocabulary.{name}", problems)
+                for name in VOCABULARY_KINDS
+                if name in words or name in _NEEDED
+            }
+        ),
         nexus_core_commit=value.get("nexus_core_commit"),
         unknown={key: held for key, held in value.items() if key not in _KEYS},
-    )  # fmt: skip
+    )
     return manifest, [*problems, *find_inconsistencies(manifest)]
 
 
@@ -79,8 +83,10 @@ def find_inconsistencies(manifest: Manifest) -> list[str]:
     problems = [f"{MANIFEST}: {kind} {ident} occurs twice" for kind, ident in _duplicate_ids(manifest)]
     for capability in words.capabilities:
         unmapped = [one for one in capability.blocks_semantic_classes if one not in KNOWN_CLASSES]
-        problems += [f"{MANIFEST}: capability {capability.id} blocks {one!r}, which maps to no tool of any harness"
-                     for one in unmapped]  # fmt: skip
+        problems += [
+            f"{MANIFEST}: capability {capability.id} blocks {one!r}, which maps to no tool of any harness"
+            for one in unmapped
+        ]
     for agent in manifest.agents:
         for what, given, there in (
             ("category", (agent.category,), words.categories),
@@ -88,13 +94,18 @@ def find_inconsistencies(manifest: Manifest) -> list[str]:
             ("capability", agent.capabilities, words.capabilities),
         ):
             known = {row.id for row in there}
-            problems += [f"{MANIFEST}: agent {agent.id} has the unknown {what} {one!r}"
-                         for one in given if one not in known]  # fmt: skip
+            problems += [
+                f"{MANIFEST}: agent {agent.id} has the unknown {what} {one!r}" for one in given if one not in known
+            ]
     skills = {skill.id for skill in manifest.skills}
     problems += [problem for tag in words.tags for problem in _tag_problems(tag, skills)]
     started = {(tag.id, tag.skill) for tag in words.tags}
-    problems += [f"{MANIFEST}: skill {skill.id} names the trigger {one!r}, but no such tag starts it"
-                 for skill in manifest.skills for one in skill.triggers if (one, skill.id) not in started]  # fmt: skip
+    problems += [
+        f"{MANIFEST}: skill {skill.id} names the trigger {one!r}, but no such tag starts it"
+        for skill in manifest.skills
+        for one in skill.triggers
+        if (one, skill.id) not in started
+    ]
     return problems
 
 

@@ -54,8 +54,9 @@ def _role_as_json(here: "CatalogInForce", name: str) -> dict[str, Any]:
 
 
 def _format_roles(here: "CatalogInForce", rows: list[dict[str, Any]]) -> str:
-    shown = [[row["id"], row["category"], row["resumeTier"], row["modelTier"], one_line(row["role"], 70)]
-             for row in rows]  # fmt: skip
+    shown = [
+        [row["id"], row["category"], row["resumeTier"], row["modelTier"], one_line(row["role"], 70)] for row in rows
+    ]
     head = [["role", "category", "resume", "model", "for"]]
     tail = f"One with its prompt: git nexus agents NAME. The catalog: {one_line(here.catalog.source)}."
     return f"{format_columns(head + shown, indent='')}\n\n{tail}"

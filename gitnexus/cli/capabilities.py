@@ -56,10 +56,13 @@ def _capability_as_row(here: "CatalogInForce", name: str) -> dict[str, Any]:
 def _capability_as_json(here: "CatalogInForce", name: str) -> dict[str, Any]:
     capability = here.catalog.capability(name)
     absent = {
-        harness.id: {one: held.why for one in capability.blocks_semantic_classes
-                     if isinstance(held := harness.tools[one], AbsentTool)}
+        harness.id: {
+            one: held.why
+            for one in capability.blocks_semantic_classes
+            if isinstance(held := harness.tools[one], AbsentTool)
+        }
         for harness in HARNESSES.values()
-    }  # fmt: skip
+    }
     return {
         **_capability_as_row(here, name),
         "deniedTools": {

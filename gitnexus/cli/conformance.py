@@ -25,8 +25,13 @@ if TYPE_CHECKING:
 
 @click.command("conformance", cls=NexusCommand)
 @click.argument("place", metavar="[DIR]", required=False)
-@click.option("--transport", type=click.Choice(["mcp", "tool", "both"]), default="mcp", show_default=True,
-              help="Through the MCP server, git nexus tool, or each in turn.")  # fmt: skip
+@click.option(
+    "--transport",
+    type=click.Choice(["mcp", "tool", "both"]),
+    default="mcp",
+    show_default=True,
+    help="Through the MCP server, git nexus tool, or each in turn.",
+)
 @click.option("--coverage", is_flag=True, help="List the parameters and fields that no fixture covers.")
 @click.pass_context
 def run_conformance(ctx: click.Context, place: str | None, transport: str, coverage: bool) -> None:

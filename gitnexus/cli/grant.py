@@ -29,8 +29,13 @@ def grant_project_permission(standpoint: "Standpoint", caller: str, target: str,
     FROM and TO are names, aliases, 4 to 12 digits of a hash, or . for the current project. It says nothing about the
     other direction. What was granted before between the two is replaced; none takes away even reading.
     """
-    done = grant_permission(standpoint.home, standpoint.find_registered(caller), standpoint.find_registered(target),
-                Level(permission), reason)  # fmt: skip
+    done = grant_permission(
+        standpoint.home,
+        standpoint.find_registered(caller),
+        standpoint.find_registered(target),
+        Level(permission),
+        reason,
+    )
     print_answer(
         permission_change_as_json(done),
         f"{done.caller.name} holds {permission} on {done.target.name} (before: {done.before.value}).",

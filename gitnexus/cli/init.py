@@ -11,8 +11,13 @@ from gitnexus.ui.output import print_answer, start_folder
 @click.command("init", cls=NexusCommand)
 @click.option("--name", metavar="NAME", help="What other projects call this one. Default: the folder's name.")
 @click.option("--alias", "aliases", metavar="NAME", multiple=True, help="Another name; may be given more than once.")
-@click.option("--harness", "harnesses", metavar="H", multiple=True,
-              help="Install into a program too, at project scope; may be given more than once.")  # fmt: skip
+@click.option(
+    "--harness",
+    "harnesses",
+    metavar="H",
+    multiple=True,
+    help="Install into a program too, at project scope; may be given more than once.",
+)
 @click.option("--no-hooks", is_flag=True, help="Install no git hooks.")
 @click.option("--local", is_flag=True, help="Touch nothing outside this repository: do not register it.")
 @click.pass_context

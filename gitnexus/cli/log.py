@@ -28,11 +28,15 @@ def show_state_log(nexus: "Nexus", path: str | None, limit: int) -> None:
     rows = [[e.commit[:9], e.at[:10] + " " + e.at[11:16], one_line(e.author, 24), one_line(e.why, 90)] for e in entries]
     tail = [f"… {more} more: git nexus log -n {limit + more}"] if more else []
     print_answer(
-        {"entries": [{"commit": e.commit, "at": e.at, "author": e.author, "why": e.why, "files": e.files}
-                     for e in entries], "more": more},
+        {
+            "entries": [
+                {"commit": e.commit, "at": e.at, "author": e.author, "why": e.why, "files": e.files} for e in entries
+            ],
+            "more": more,
+        },
         "\n".join([format_columns(rows, indent=""), *tail]) if rows else "No entries.",
         nexus.described,
-    )  # fmt: skip
+    )
 
 
 def _state_path(nexus: "Nexus", path: str) -> str | None:

@@ -77,10 +77,12 @@ def format_metrics(found: "Metrics") -> str:
         heads = _format_heads([name for name, _ in part])
         rows = [*heads, *([cell(tally) for _, tally in part] for _, cell in ROWS)]
         words = ["" for _ in heads] + [words for words, _ in ROWS]
-        blocks.append("\n".join(
-            f"{label:<{wide}}" + "".join(f"  {value:>{_WIDE}}" for value in row)
-            for label, row in zip(words, rows, strict=True)
-        ))  # fmt: skip
+        blocks.append(
+            "\n".join(
+                f"{label:<{wide}}" + "".join(f"  {value:>{_WIDE}}" for value in row)
+                for label, row in zip(words, rows, strict=True)
+            )
+        )
     return "\n\n".join(blocks)
 
 
@@ -166,11 +168,13 @@ def _write_chart(found: "Metrics", file: Path) -> Path:
         ("runs end well", "completed", "failed"),
     )
     groups = [
-        BarGroup(worker_name(who), count_of(tally.runs, "run"), tuple(
-            (label, _fraction(tally, good, bad), _format_share(good, bad)(tally)) for label, good, bad in names
-        ))
+        BarGroup(
+            worker_name(who),
+            count_of(tally.runs, "run"),
+            tuple((label, _fraction(tally, good, bad), _format_share(good, bad)(tally)) for label, good, bad in names),
+        )
         for who, tally in found.workers.items()
-    ]  # fmt: skip
+    ]
     try:
         replace_file(file, render_bar_chart("How well agents do", groups).encode())
     except OSError as exc:

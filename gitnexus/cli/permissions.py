@@ -44,8 +44,16 @@ def _print_granted(standpoint: "Standpoint") -> None:
     rows = []
     for row in found.project_relationships:
         caller, target = standpoint.name_of(row.from_), standpoint.name_of(row.to)
-        rows.append({"from": caller, "to": target, "fromHash": row.from_, "toHash": row.to,
-                     "permission": row.permission.value, "reason": row.reason})  # fmt: skip
+        rows.append(
+            {
+                "from": caller,
+                "to": target,
+                "fromHash": row.from_,
+                "toHash": row.to,
+                "permission": row.permission.value,
+                "reason": row.reason,
+            }
+        )
     shown = [[row["from"], "→", row["to"], row["permission"], one_line(row["reason"], 100)] for row in rows]
     default = found.default_permission.value
     trusted = standpoint.permissions_count()
@@ -71,9 +79,16 @@ def _print_audit(standpoint: "Standpoint", limit: int) -> None:
         task = (line.task_ref or "").rpartition(":")[2]
         target = standpoint.name_of(line.to_project) + (f":{task}" if task else "")
         colour = "green" if line.result == "allowed" else "red"
-        rows.append([line.timestamp, click.style(line.result, fg=colour), one_line(caller, 64), one_line(target, 80),
-                     one_line(line.operation, 60), f"{line.permission_granted.value} held"
-                     f", {line.permission_required.value} needed"])  # fmt: skip
+        rows.append(
+            [
+                line.timestamp,
+                click.style(line.result, fg=colour),
+                one_line(caller, 64),
+                one_line(target, 80),
+                one_line(line.operation, 60),
+                f"{line.permission_granted.value} held, {line.permission_required.value} needed",
+            ]
+        )
     tail = [f"… {found.more} more: git nexus permissions --audit -n {limit + found.more}"] if found.more else []
     print_answer(
         {"entries": [line.plain() for line in found.lines], "more": found.more, "unreadable": found.unreadable},

@@ -16,8 +16,13 @@ if TYPE_CHECKING:
 
 @click.command("prune", cls=NexusCommand)
 @click.option("--dry-run", is_flag=True, help="Only show what would go.")
-@click.option("--older-than", metavar="DAYS", type=click.IntRange(0, 36500), default=None,
-              help="Also forget projects that nobody used for so many days.")  # fmt: skip
+@click.option(
+    "--older-than",
+    metavar="DAYS",
+    type=click.IntRange(0, 36500),
+    default=None,
+    help="Also forget projects that nobody used for so many days.",
+)
 @with_standpoint
 def prune_registry(standpoint: "Standpoint", dry_run: bool, older_than: int | None) -> None:
     """Remove projects that no longer exist from the registry.
@@ -26,8 +31,13 @@ def prune_registry(standpoint: "Standpoint", dry_run: bool, older_than: int | No
     in one commit of the home repository. Folders are not touched.
     """
     current = standpoint.current
-    done = prune_projects(standpoint.home, standpoint.clock(), older_than=older_than, dry_run=dry_run,
-                  here=current.hash if current else None)  # fmt: skip
+    done = prune_projects(
+        standpoint.home,
+        standpoint.clock(),
+        older_than=older_than,
+        dry_run=dry_run,
+        here=current.hash if current else None,
+    )
     rows = [[one.project.name, one.why, one_line(one.project.path)] for one in done.gone]
     verb = "Would forget" if dry_run else "Forgot"
     tail = f"{verb} {count_of(len(rows), 'project')} and {count_of(done.permissions, 'permission')}; {done.kept} left."

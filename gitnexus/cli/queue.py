@@ -31,16 +31,25 @@ def show_queue(nexus: "Nexus", /, remote: str | None, drop: str | None) -> None:
         return
     rows = sorted(list_queue(nexus.state, server), key=lambda row: not row.counts)
     table = [
-        [row.run, f"at {one_line(row.worker, 40)}" if row.worker else "waits",
-         " ".join(row.order.labels) if row.order else "", one_line(row.order.title if row.order else row.why, 60)]
+        [
+            row.run,
+            f"at {one_line(row.worker, 40)}" if row.worker else "waits",
+            " ".join(row.order.labels) if row.order else "",
+            one_line(row.order.title if row.order else row.why, 60),
+        ]
         for row in rows[:_MOST_LINES]
-    ]  # fmt: skip
+    ]
     table += [[f"{len(rows) - _MOST_LINES} more", "", "", "--json lists them all"]] if len(rows) > _MOST_LINES else []
     payload = [
-        {"id": row.run, "worker": row.worker or None, "title": row.order.title if row.order else "",
-         "labels": list(row.order.labels) if row.order else [], "why": row.why}
+        {
+            "id": row.run,
+            "worker": row.worker or None,
+            "title": row.order.title if row.order else "",
+            "labels": list(row.order.labels) if row.order else [],
+            "why": row.why,
+        }
         for row in rows
-    ]  # fmt: skip
+    ]
     print_answer(
         {"queue": payload}, format_columns(table, indent="") if table else "The queue is empty.", nexus.described
     )

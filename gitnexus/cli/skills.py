@@ -99,8 +99,13 @@ def _route_as_json(found: "Route") -> dict[str, Any]:
     use = {"tag": found.use.id, "variant": found.use.variant, "text": found.use.text}
     if isinstance(found, SkillRoute):
         return {**use, "type": "skill", "skill": found.skill, "inject": found.text}
-    return {**use, "type": "inline_action", "tool": found.tool, "params": dict(found.params),
-            "missing": list(found.missing)}  # fmt: skip
+    return {
+        **use,
+        "type": "inline_action",
+        "tool": found.tool,
+        "params": dict(found.params),
+        "missing": list(found.missing),
+    }
 
 
 def _format_route(found: "Route") -> list[str]:

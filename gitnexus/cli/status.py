@@ -53,13 +53,15 @@ def _format_status(nexus: "Nexus", found: "ProjectStatus") -> str:
     counts = ", ".join(f"{count} {room}" for room, count in found.counts.items() if count) or "nothing stored yet"
     changes = _format_changes(found.changes)
     rows = [
-        ["project", f"{project['name']} at {one_line(project['path'])}"
-         + ("" if nexus.registered else " (not registered)")],
+        [
+            "project",
+            f"{project['name']} at {one_line(project['path'])}" + ("" if nexus.registered else " (not registered)"),
+        ],
         ["state", f"{changes}, last {format_age(found.last_at, utc_now())}: {one_line(found.last_why, 80)}"],
         ["cycle", _format_cycle(found)],
         ["files", counts],
         ["hooks", _format_hooks(nexus, found)],
-    ]  # fmt: skip
+    ]
     if found.runs:
         rows.append(["runs", _format_runs(found)])
     if found.mode != "default":

@@ -37,9 +37,14 @@ _SHOWN = 200
 )
 @click.pass_context
 def verify_history(
-    ctx: click.Context, commits: str | None, require_approval: bool, since_cursor: bool, forward: bool,
-    file: str | None, root: str | None,
-) -> None:  # fmt: skip
+    ctx: click.Context,
+    commits: str | None,
+    require_approval: bool,
+    since_cursor: bool,
+    forward: bool,
+    file: str | None,
+    root: str | None,
+) -> None:
     """Show for each commit whether it was approved, and why.
 
     RANGE is A..B, or B for all that B reaches. Without it: the commits of HEAD that its upstream or the default branch
@@ -49,8 +54,10 @@ def verify_history(
     """
     # An empty word is no pin either: a variable that is not set must not mean "whatever this machine trusts".
     if root is not None and not parse_root(root).project:
-        print_note("--root names a key alone: the state of another project of the same person would pass too. "
-             "git nexus approver list prints the string that pins both")  # fmt: skip
+        print_note(
+            "--root names a key alone: the state of another project of the same person would pass too. "
+            "git nexus approver list prints the string that pins both"
+        )
     start = start_folder(current_invocation(ctx))
     state = open_state(discover(start, inherit=True))
     try:

@@ -25,10 +25,22 @@ if TYPE_CHECKING:
 @click.option("--remote", metavar="R", help="The server whose queue to work on. Default: origin.")
 @click.option("--labels", metavar="A,B", default="", help="What this machine has; it leaves runs that need more.")
 @click.option("--name", metavar="NAME", default="", help="The name that others see. Default: user and host.")
-@click.option("--lease", type=NumberRange(1, 3600), default=60, show_default=True, metavar="SECONDS",
-              help="After how long without a heartbeat a run is taken over.")  # fmt: skip
-@click.option("--poll", type=NumberRange(0.05, 600), default=5, show_default=True, metavar="SECONDS",
-              help="How often to look for runs.")  # fmt: skip
+@click.option(
+    "--lease",
+    type=NumberRange(1, 3600),
+    default=60,
+    show_default=True,
+    metavar="SECONDS",
+    help="After how long without a heartbeat a run is taken over.",
+)
+@click.option(
+    "--poll",
+    type=NumberRange(0.05, 600),
+    default=5,
+    show_default=True,
+    metavar="SECONDS",
+    help="How often to look for runs.",
+)
 @click.option("--drain", is_flag=True, help="Exit when the queue has nothing for this worker.")
 @click.option("--once", is_flag=True, help="Exit after one run, or if there is none.")
 @with_pygit2
@@ -53,9 +65,16 @@ def run_worker(
     server = resolve_state_branch(nexus.state.repo, resolve_remote(nexus.state, remote))
     sync_with_remote(nexus.state, server, SyncOptions(push=False))
     found = QueueWorker(
-        nexus.state, server, one_line(name or _own_name(), 80), frozenset(labels.replace(",", " ").split()), print_note,
-        lease, poll, drain, once,
-    )  # fmt: skip
+        nexus.state,
+        server,
+        one_line(name or _own_name(), 80),
+        frozenset(labels.replace(",", " ").split()),
+        print_note,
+        lease,
+        poll,
+        drain,
+        once,
+    )
     signal.signal(signal.SIGTERM, _end_worker)
     found.work()
     if found.given_up:

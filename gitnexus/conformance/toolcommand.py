@@ -57,10 +57,16 @@ class _ToolCaller:
 
     async def _run_tool(self, text: str, *argv: str) -> tuple[int, bytes, bytes]:
         child = await asyncio.create_subprocess_exec(
-            "git", "nexus", "tool", *argv,
-            cwd=self._place.repository, env=dict(self._place.environment),
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-        )  # fmt: skip
+            "git",
+            "nexus",
+            "tool",
+            *argv,
+            cwd=self._place.repository,
+            env=dict(self._place.environment),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
         try:
             out, err = await asyncio.wait_for(child.communicate(text.encode("utf-8", "surrogatepass")), _PATIENCE)
         except TimeoutError:

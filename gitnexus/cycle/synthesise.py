@@ -164,4 +164,4 @@ def _outcome_as_json(found: SynthesisOutcome) -> dict[str, Any]:
             {"task": task.id, "by": by.id, "why": (required_check(job) or ("", ""))[1]} for job, task, by in checks
         ],
         "skipped": [{"issue": number, "tasks": list(ids)} for number, ids in found.skipped.items()],
-    }  # fmt: skip
+    }

@@ -57,9 +57,13 @@ def _on_node_started(run: ViewBuilder, event: Event) -> None:
     # A session is of one program: who takes over from another does not continue it.
     session = before.get("session", "") if before and before.get("adapter", "") == adapter else ""
     run.nodes[body["node"]] = {
-        "status": "started", "agent": body.get("agent", ""), "attempts": attempts, "session": session,
-        "sandbox": body.get("sandbox", ""), "adapter": adapter,
-    }  # fmt: skip
+        "status": "started",
+        "agent": body.get("agent", ""),
+        "attempts": attempts,
+        "session": session,
+        "sandbox": body.get("sandbox", ""),
+        "adapter": adapter,
+    }
 
 
 def _on_step_retried(run: ViewBuilder, event: Event) -> None:

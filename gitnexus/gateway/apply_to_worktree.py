@@ -64,8 +64,10 @@ def apply_changes(git: PrivateGit, worktree: Path, changes: tuple[TreeChange, ..
             _swap_in_file(worktree, staging, step, f"old-{at}", undo)
     except BaseException as exc:
         if not _undo_steps(undo):
-            raise Failed(f"the patch failed midway and could not be undone: {exc}",
-                         hint=f"what the changed files held before is in {staging.name}") from exc  # fmt: skip
+            raise Failed(
+                f"the patch failed midway and could not be undone: {exc}",
+                hint=f"what the changed files held before is in {staging.name}",
+            ) from exc
         remove_tree(staging)
         if isinstance(exc, (OSError, Obstructed)):
             raise Conflict(f"the patch could not be applied to the files, nothing was changed: {exc}") from exc

@@ -111,9 +111,13 @@ def refresh_command_request(context: ToolContext, request: CommandRequest) -> Co
     cwd = resolve_command_folder(context.worktree, "" if below == "." else below)
     program, digest = context.confine.resolved(request.argv[0], cwd)
     return request.changed(
-        program=program, program_digest=digest, cwd=str(cwd), base=worktree_head(context),
-        sandbox=context.confine.level, files=bound_files(request.argv, cwd, context.worktree),
-    )  # fmt: skip
+        program=program,
+        program_digest=digest,
+        cwd=str(cwd),
+        base=worktree_head(context),
+        sandbox=context.confine.level,
+        files=bound_files(request.argv, cwd, context.worktree),
+    )
 
 
 def bound_files(argv: Sequence[str], cwd: Path, worktree: Path) -> dict[str, str] | None:

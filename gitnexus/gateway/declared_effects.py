@@ -86,8 +86,9 @@ def undo_undeclared_writes(repo: Repo, root: Path, writes: Sequence[str] | None)
         before = write_worktree_tree(git, root, head).result_tree
         yield
         after = write_worktree_tree(git, root, head).result_tree
-        beyond = tuple(row for row in diff_trees(git, after, before)
-                       if not any(one.fullmatch(row.path) for one in declared))  # fmt: skip
+        beyond = tuple(
+            row for row in diff_trees(git, after, before) if not any(one.fullmatch(row.path) for one in declared)
+        )
         if beyond:
             apply_changes(git, root, beyond)
             names = one_line(", ".join(row.path for row in beyond), 300)

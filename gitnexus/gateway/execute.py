@@ -76,8 +76,15 @@ def execute_through_gate(gate: ExecutionGate, action: GatedAction, token: str = 
 
 def _obtain_token(gate: ExecutionGate, action: GatedAction, request: Request, digest: str, token: str) -> str:
     decision = gate.judge.decide(request)
-    facts = {"digest": digest, "kind": request.kind, "verdict": decision.verdict, "rule": decision.rule,
-             "why": decision.why, "risk": decision.risk, "tags": list(decision.tags)}  # fmt: skip
+    facts = {
+        "digest": digest,
+        "kind": request.kind,
+        "verdict": decision.verdict,
+        "rule": decision.rule,
+        "why": decision.why,
+        "risk": decision.risk,
+        "tags": list(decision.tags),
+    }
     _note_event(gate, "action.proposed", {**facts, "summary": action.summary, "request": request.plain()})
     match decision.verdict:
         case "allow":

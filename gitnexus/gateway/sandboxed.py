@@ -93,8 +93,14 @@ class WorktreeSandbox:
         with declared, self._preserve_git_link():
             done = run_in_sandbox(spec, sink)
         cut = done.stdout.cut + done.stderr.cut
-        return CommandResult(status=done.status, seconds=round(done.seconds, 3), level=done.level, signal=done.signal,
-                   ended_by=done.ended_by, cut=cut)  # fmt: skip
+        return CommandResult(
+            status=done.status,
+            seconds=round(done.seconds, 3),
+            level=done.level,
+            signal=done.signal,
+            ended_by=done.ended_by,
+            cut=cut,
+        )
 
     def _undeclared(self, request: CommandRequest) -> list[Path]:
         """Return what a command may not see because its tool does not declare it; below L2 nothing can be hidden."""

@@ -89,8 +89,10 @@ def parse_tool_packs(raw: bytes, where: str) -> ToolPacks:
         raise Invalid(f"{where}: more than {MOST_TOOLS} tools", hint="an agent reads all of them")
     for pack in found.packs:
         if not _PACK.fullmatch(pack.name) or pack.name in OURS:
-            raise Invalid(f"{where}: {pack.name[:40]!r} cannot be the name of a pack",
-                          hint=f"small letters, digits and -, at most 20; not {', '.join(OURS)}")  # fmt: skip
+            raise Invalid(
+                f"{where}: {pack.name[:40]!r} cannot be the name of a pack",
+                hint=f"small letters, digits and -, at most 20; not {', '.join(OURS)}",
+            )
         tools = [tool.name for tool in pack.tools]
         if len(set(tools)) < len(tools):
             raise Invalid(f"{where}: {pack.name}: two tools have the same name")
@@ -122,8 +124,10 @@ def _check_account(tool: PackTool, where: str) -> None:
             require_path_pattern(pattern, f"{where}: {name}")
     for name, one in tool.parameters.items():
         if not _PARAMETER.fullmatch(name) or name in COMMON:
-            raise Invalid(f"{where}: {name[:40]!r} cannot be the name of a parameter",
-                          hint=f"small letters, digits and _, at most 30; not {', '.join(COMMON)}")  # fmt: skip
+            raise Invalid(
+                f"{where}: {name[:40]!r} cannot be the name of a parameter",
+                hint=f"small letters, digits and _, at most 30; not {', '.join(COMMON)}",
+            )
         for choice in one.choices:
             _require_fitting(choice, one, f"{where}: {name}: choices")
 

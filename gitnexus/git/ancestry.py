@@ -26,8 +26,17 @@ class FileDifference(NamedTuple):
 def changed_files_between(repo: Repo, old: str | None, new: str | None) -> dict[str, FileDifference]:
     """Return the files that differ between two trees or commits; None is the empty tree. Raises: GitFailed."""
     empty = _EMPTY[repo.object_format]
-    raw = run_git_or_raise("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", old or empty, new or empty,
-               git_dir=repo.common_dir)  # fmt: skip
+    raw = run_git_or_raise(
+        "diff-tree",
+        "-r",
+        "-z",
+        "--raw",
+        "--no-renames",
+        "--no-abbrev",
+        old or empty,
+        new or empty,
+        git_dir=repo.common_dir,
+    )
     fields = raw.decode("utf-8", "surrogateescape").split("\0")
     found = {}
     for head, path in zip(fields[::2], fields[1::2], strict=False):
@@ -85,8 +94,14 @@ class ReachableSize(NamedTuple):
 def reachable_size(repo: Repo, tips: Sequence[str], without: Sequence[str]) -> ReachableSize:
     """Return the sizes of what `tips` reach and `without` do not. No object is unpacked. Raises: GitFailed."""
     asked = [*tips, *(f"^{one}" for one in without)]
-    listed = run_git_or_raise("rev-list", "--objects", "--no-object-names", "--stdin", git_dir=repo.common_dir,
-                  stdin="\n".join([*asked, ""]).encode())  # fmt: skip
+    listed = run_git_or_raise(
+        "rev-list",
+        "--objects",
+        "--no-object-names",
+        "--stdin",
+        git_dir=repo.common_dir,
+        stdin="\n".join([*asked, ""]).encode(),
+    )
     sized = run_git_or_raise(
         "cat-file", "--batch-check=%(objecttype) %(objectsize)", "--buffer", git_dir=repo.common_dir, stdin=listed
     )

@@ -56,9 +56,24 @@ def iterate_commits(git: PrivateGit, wanted: CommitRange, *, most: int = 0) -> I
         if not _ID.fullmatch(word):
             raise Invalid("a range is named by whole ids")
     limit = [f"--max-count={most}"] if most else []
-    argv = ["log", "-z", "--reverse", "--topo-order", "--boundary", "--no-patch", "--no-notes", "--no-color",
-            "--no-show-signature", "--no-mailmap", "--encoding=UTF-8", f"--format={_FORMAT}", *limit, wanted.tip,
-            *(f"^{word}" for word in wanted.without), "--"]  # fmt: skip
+    argv = [
+        "log",
+        "-z",
+        "--reverse",
+        "--topo-order",
+        "--boundary",
+        "--no-patch",
+        "--no-notes",
+        "--no-color",
+        "--no-show-signature",
+        "--no-mailmap",
+        "--encoding=UTF-8",
+        f"--format={_FORMAT}",
+        *limit,
+        wanted.tip,
+        *(f"^{word}" for word in wanted.without),
+        "--",
+    ]
     trees: dict[str, str] = {}
     for mark, oid, tree, parents, message in _iterate_log_records(git, argv, 5):
         trees[oid] = tree
@@ -133,8 +148,20 @@ def messages_containing(
     # --grep would look on through the whole history until it had found so many.
     wanted = [f"--max-count={most}"] if most else ["--fixed-strings", f"--grep={words}"]
     wanted += ["--no-merges"] if not merges else []
-    argv = ["log", "-z", "--no-patch", "--no-notes", "--no-color", "--no-show-signature", "--no-mailmap",
-            "--encoding=UTF-8", "--format=%H%x00%B", *wanted, *tips, "--"]  # fmt: skip
+    argv = [
+        "log",
+        "-z",
+        "--no-patch",
+        "--no-notes",
+        "--no-color",
+        "--no-show-signature",
+        "--no-mailmap",
+        "--encoding=UTF-8",
+        "--format=%H%x00%B",
+        *wanted,
+        *tips,
+        "--",
+    ]
     for oid, message in _iterate_log_records(git, argv, 2):
         if words in message:
             yield oid, message

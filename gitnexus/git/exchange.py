@@ -71,8 +71,10 @@ def list_remote_refs(repo: Repo, remote: str, patterns: Sequence[str]) -> dict[s
     asked = [one if not one.endswith("/") else f"{one}*" for one in patterns]
     done = _run_transfer(repo, ["ls-remote", "--quiet", "--refs", "--", remote, *asked], seconds=_ASK_SECONDS)
     if done.returncode != 0:
-        raise RemoteUnreachable(f"{remote_without_password(remote)} cannot be asked: {git_error_line(done.stderr)}",
-                          hint="git remote -v shows where it is; git ls-remote asks it the same")  # fmt: skip
+        raise RemoteUnreachable(
+            f"{remote_without_password(remote)} cannot be asked: {git_error_line(done.stderr)}",
+            hint="git remote -v shows where it is; git ls-remote asks it the same",
+        )
     found = {}
     for line in done.stdout.decode("utf-8", "replace").splitlines():
         oid, _, ref = line.partition("\t")
@@ -166,9 +168,13 @@ def _run_transfer(
     env.pop("GIT_NO_LAZY_FETCH", None)
     try:
         child = subprocess.Popen(
-            ["git", *argv], cwd=repo.folder, env=env,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        )  # fmt: skip
+            ["git", *argv],
+            cwd=repo.folder,
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
     except FileNotFoundError as exc:
         raise Failed("git is not to be found on PATH", hint="install git 2.34 or newer") from exc
     deadline = time.monotonic() + seconds

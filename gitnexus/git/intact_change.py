@@ -36,8 +36,22 @@ def _lines_touch(one: Lines, other: Lines) -> bool:
 
 def _changed_line_ranges(git: PrivateGit, old: str, new: str, path: str) -> list[tuple[Lines, Lines]]:
     """Return the line ranges of a file that differ between two trees, first and last, in the old and the new one."""
-    said = git.must("diff-tree", "-r", "-p", "-U0", "--minimal", "--no-renames", "--no-ext-diff", "--no-textconv",
-                    "--no-color", "--text", old, new, "--", path)  # fmt: skip
+    said = git.must(
+        "diff-tree",
+        "-r",
+        "-p",
+        "-U0",
+        "--minimal",
+        "--no-renames",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--no-color",
+        "--text",
+        old,
+        new,
+        "--",
+        path,
+    )
     found = []
     for one in _HUNK.finditer(said):
         first, count, new_first, new_count = (int(part) if part is not None else 1 for part in one.groups())

@@ -73,8 +73,22 @@ def replay_change(git: PrivateGit, onto: str, old: str, new: str) -> str:
 
 def patch_between(git: PrivateGit, old: str, new: str) -> bytes:
     """Return the complete difference of two trees as a patch that git can apply, binary files included."""
-    return git.must("diff-tree", "-r", "-p", "--binary", "--full-index", "--no-renames", "--no-ext-diff",
-                    "--no-textconv", "--no-color", "--src-prefix=a/", "--dst-prefix=b/", old, new, "--")  # fmt: skip
+    return git.must(
+        "diff-tree",
+        "-r",
+        "-p",
+        "--binary",
+        "--full-index",
+        "--no-renames",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--no-color",
+        "--src-prefix=a/",
+        "--dst-prefix=b/",
+        old,
+        new,
+        "--",
+    )
 
 
 def recount_patch(git: PrivateGit, onto: str, patch: bytes) -> bytes:

@@ -105,8 +105,11 @@ def apply_edits_in(
         if len(edits) > MOST_FILES:
             raise Invalid(f"the patch changes more than {MOST_FILES} files", hint="split it")
         drop_from_index(git, (edit.path for edit in edits if edit.content is None))
-        rows = [(edit, git.must("hash-object", "-w", "--stdin", stdin=edit.content).strip()) for edit in edits
-                if edit.content is not None]  # fmt: skip
+        rows = [
+            (edit, git.must("hash-object", "-w", "--stdin", stdin=edit.content).strip())
+            for edit in edits
+            if edit.content is not None
+        ]
         order = b"".join(b"%s %s\t%s\0" % (edit.mode.encode(), oid, os.fsencode(edit.path)) for edit, oid in rows)
         if order:
             git.must("update-index", "-z", "--index-info", stdin=order)

@@ -56,8 +56,10 @@ class PlumbingObjects:
 
     def tip(self, ref: str) -> str | None:
         if read_loose_ref(self._git_dir, ref).startswith("ref:"):
-            raise GitFailed(f"{ref} is a symbolic ref; writing it would write another",
-                            hint="git symbolic-ref --delete takes it away")  # fmt: skip
+            raise GitFailed(
+                f"{ref} is a symbolic ref; writing it would write another",
+                hint="git symbolic-ref --delete takes it away",
+            )
         return read_tip(self._git_dir, ref, self._format)
 
     def tree_of(self, commit: str) -> str:

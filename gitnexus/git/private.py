@@ -162,10 +162,22 @@ def _write_git_dir(folder: Path, repo: Repo, objects: Path) -> None:
     reftable = (repo.common_dir / "reftable").is_dir()
     extensions = [f"objectformat = {repo.object_format}"] if repo.object_format != "sha1" else []
     extensions += ["refstorage = reftable"] if reftable else []
-    lines = ["[core]", f"repositoryformatversion = {1 if extensions else 0}", "bare = true", "autocrlf = false",
-             "protectHFS = true", "protectNTFS = true", "quotePath = false", "hooksPath = /dev/null",
-             "fsmonitor = false", "logAllRefUpdates = false",
-             "[protocol]", "allow = never", "[gc]", "auto = 0"]  # fmt: skip
+    lines = [
+        "[core]",
+        f"repositoryformatversion = {1 if extensions else 0}",
+        "bare = true",
+        "autocrlf = false",
+        "protectHFS = true",
+        "protectNTFS = true",
+        "quotePath = false",
+        "hooksPath = /dev/null",
+        "fsmonitor = false",
+        "logAllRefUpdates = false",
+        "[protocol]",
+        "allow = never",
+        "[gc]",
+        "auto = 0",
+    ]
     lines += ["[extensions]", *extensions] if extensions else []
     (folder / "config").write_text("\n".join(lines) + "\n", encoding="ascii")
     (folder / "info").mkdir()

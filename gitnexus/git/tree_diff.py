@@ -59,8 +59,20 @@ def list_index_files(git: PrivateGit) -> Iterator[TreeEntry]:
 
 def diff_trees(git: PrivateGit, old: str, new: str) -> tuple[TreeChange, ...]:
     """Return the differences between two trees, ordered by the bytes of the path."""
-    said = git.must("diff-tree", "--raw", "--numstat", "-z", "-r", "--no-renames", "--no-abbrev", "--no-ext-diff",
-                    "--no-textconv", old, new, "--")  # fmt: skip
+    said = git.must(
+        "diff-tree",
+        "--raw",
+        "--numstat",
+        "-z",
+        "-r",
+        "--no-renames",
+        "--no-abbrev",
+        "--no-ext-diff",
+        "--no-textconv",
+        old,
+        new,
+        "--",
+    )
     fields = said.split(b"\0")[:-1]
     raw, binary, at = [], set(), 0
     while at < len(fields):

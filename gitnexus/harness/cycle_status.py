@@ -159,10 +159,13 @@ def _quote_line(text: str, limit: int = _TITLE) -> str:
 
 def _parse_plan(value: Mapping[str, Any]) -> PlanSummary:
     issues = tuple(
-        IssueSummary(_int_field(row, "id"), _text_field(row, "title"), (_text_field(row, "decision") or "(no words)")
-              if row.get("status") == "decided" else None)
+        IssueSummary(
+            _int_field(row, "id"),
+            _text_field(row, "title"),
+            (_text_field(row, "decision") or "(no words)") if row.get("status") == "decided" else None,
+        )
         for row in _dict_rows(value, "issues")
-    )  # fmt: skip
+    )
     return PlanSummary(_text_field(value, "topic"), issues)
 
 

@@ -17,10 +17,15 @@ def merge_note_into(notes: Notes, into: str, other: str) -> Note:
         if one.name == two.name:
             raise BadUsage(f"{one.name} cannot be merged into itself")
         after = with_new_text(one, merged_note_text(one, two, day))
-        why = "\n".join([
-            f"memory: merge {two.name} into {one.name}", "",
-            f"- memory/{two.name}.md: merged into {one.name}", f"  git nexus memory restore {two.name}", "",
-        ])  # fmt: skip
+        why = "\n".join(
+            [
+                f"memory: merge {two.name} into {one.name}",
+                "",
+                f"- memory/{two.name}.md: merged into {one.name}",
+                f"  git nexus memory restore {two.name}",
+                "",
+            ]
+        )
         return Change({one.path: note_file_bytes(after), two.path: None}, why, after)
 
     return notes.state.transact(decide)

@@ -31,8 +31,19 @@ def iterate_note_changes(state: State, snapshot: Snapshot, path: str = FOLDER) -
     """Yield the changes of a file or folder, the newest first."""
     if snapshot.commit is None:
         return
-    asked = ("log", "--raw", "-z", "--no-renames", "--no-abbrev", "--no-show-signature", "--no-color", "--root", "-m",
-             "--first-parent", "--format=%x01%H%x00%P%x00%ct%x00%an%x00%s")  # fmt: skip
+    asked = (
+        "log",
+        "--raw",
+        "-z",
+        "--no-renames",
+        "--no-abbrev",
+        "--no-show-signature",
+        "--no-color",
+        "--root",
+        "-m",
+        "--first-parent",
+        "--format=%x01%H%x00%P%x00%ct%x00%an%x00%s",
+    )
     raw = run_git_or_raise("--literal-pathspecs", *asked, snapshot.commit, "--", path, git_dir=state.repo.common_dir)
     for block in raw.decode("utf-8", "replace").split("\x01")[1:]:
         commit, parents, seconds, author, why, *rows = block.split("\0")

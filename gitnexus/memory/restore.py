@@ -40,8 +40,10 @@ def restore_notes(notes: Notes, name: str | None, commit: str | None) -> Restore
             raise Duplicate(f"{there[0]} is there already", hint="an older text of it: --from COMMIT")
         why = f"memory: restore {names[0] if len(names) == 1 else f'{len(names)} notes'} from {found[:12]}"
         # What comes back is as it was; what goes back to an older text has changed once more.
-        back = {path: raw if (held := now.read(path)) in (None, raw) else with_next_rev(held, raw)
-                for path, raw in files.items()}  # fmt: skip
+        back = {
+            path: raw if (held := now.read(path)) in (None, raw) else with_next_rev(held, raw)
+            for path, raw in files.items()
+        }
         return Change(dict(back), why, RestoreResult(names, found))
 
     return notes.state.transact(decide)

@@ -19,8 +19,13 @@ from gitnexus.memory.view import assessment_as_json, pair_as_json
 
 def store_note(notes: Notes, params: Mapping[str, Any]) -> dict[str, Any]:
     """Store a note, or extend one on the same topic."""
-    draft = NoteDraft(params["text"], params.get("name", ""), params.get("category"), params.get("new", False),
-                  params.get("here", False))  # fmt: skip
+    draft = NoteDraft(
+        params["text"],
+        params.get("name", ""),
+        params.get("category"),
+        params.get("new", False),
+        params.get("here", False),
+    )
     kept = add_note(notes, draft)
     return {"action": kept.action, "name": kept.note.name, "path": kept.note.path}
 

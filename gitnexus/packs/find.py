@@ -145,8 +145,11 @@ class ReferenceFinder:
             hidden += count if hits else 0
             for number in hits:
                 rows.append(f"{one_line(entry.path, LONGEST_HIT)}:{number}: {lines[number - 1][:LONGEST_HIT]}")
-                sources.append(LineSource(path=entry.path, blob=entry.oid, first_line=number, last_line=number,
-                                      commit=self._base.commit))  # fmt: skip
+                sources.append(
+                    LineSource(
+                        path=entry.path, blob=entry.oid, first_line=number, last_line=number, commit=self._base.commit
+                    )
+                )
             if len(rows) > MOST_HITS:
                 break
         if not rows:

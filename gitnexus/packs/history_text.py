@@ -30,8 +30,19 @@ def resolve_earlier_commit(git: PrivateGit, base: str, word: str) -> str:
 def commit_message_and_paths(git: PrivateGit, commit: str) -> tuple[str, list[str]]:
     """Return the message of a commit, and the paths that it changed compared to its first parent."""
     message = git.must("log", "-1", "--no-patch", "--no-notes", "--no-color", "--encoding=UTF-8", "--format=%B", commit)
-    listed = git.must("diff-tree", "--root", "--no-commit-id", "--name-only", "-r", "-z", "-m", "--first-parent",
-                      "--no-renames", commit, "--")  # fmt: skip
+    listed = git.must(
+        "diff-tree",
+        "--root",
+        "--no-commit-id",
+        "--name-only",
+        "-r",
+        "-z",
+        "-m",
+        "--first-parent",
+        "--no-renames",
+        commit,
+        "--",
+    )
     paths = [os.fsdecode(row) for row in listed.split(b"\0")[:-1]]
     return message.decode("utf-8", "replace").strip("\n"), list(dict.fromkeys(paths))[:_MOST_PATHS]
 

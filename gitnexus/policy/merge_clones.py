@@ -154,8 +154,10 @@ class _GuardedMerge:
             ours, others = without_loosening_rules(ours), without_loosening_rules(others)
         if not is_weaker(others, ours):
             self.done.files[POLICY] = theirs
-            self.done.said.append("policy.md: theirs is at least as strict as yours, so it holds; where what it allows "
-                                  "does not count, because you signed later: git nexus policy trust")  # fmt: skip
+            self.done.said.append(
+                "policy.md: theirs is at least as strict as yours, so it holds; where what it allows "
+                "does not count, because you signed later: git nexus policy trust"
+            )
             return
         if not is_weaker(ours, others):
             self.done.said.append("policy.md: theirs allows more than yours, so yours stays")
@@ -176,8 +178,10 @@ class _GuardedMerge:
                 "then sync again",
             )
         self.done.files[POLICY] = both
-        self.done.said.append("policy.md: both sides changed it; it has what both deny and ask about, and allows "
-                              "nothing before an approver signs it: git nexus policy trust")  # fmt: skip
+        self.done.said.append(
+            "policy.md: both sides changed it; it has what both deny and ask about, and allows "
+            "nothing before an approver signs it: git nexus policy trust"
+        )
         self.meeting.keep_beside(POLICY, mine, self.done, "both sides changed it")
 
     def _merge_settings(self, base: bytes | None, mine: bytes | None, theirs: bytes | None) -> None:

@@ -148,9 +148,13 @@ def remember_project(approvers: "Approvers") -> None:
         if held.root == approvers.root.key and not goes_on_from(held, approvers):
             raise _approvers_changed_error("entries that were seen on this machine are gone from the list")
     made = Pin(
-        project=approvers.project, root=approvers.root.key, head=approvers.head, length=len(approvers.entries),
-        consent=False, path="",
-    )  # fmt: skip
+        project=approvers.project,
+        root=approvers.root.key,
+        head=approvers.head,
+        length=len(approvers.entries),
+        consent=False,
+        path="",
+    )
     with contextlib.suppress(OSError):
         file = _project_file(approvers.project)
         replace_file(file, made.to_bytes(), 0o600)
@@ -159,9 +163,11 @@ def remember_project(approvers: "Approvers") -> None:
 def goes_on_from(held: Pin, approvers: "Approvers") -> bool:
     """True if a chain has the pin's root and contains everything seen of it."""
     same_root = approvers.root.key == held.root
-    return same_root and len(approvers.entries) >= held.length > 0 and (
-        approvers.entries[held.length - 1].digest() == held.head
-    )  # fmt: skip
+    return (
+        same_root
+        and len(approvers.entries) >= held.length > 0
+        and (approvers.entries[held.length - 1].digest() == held.head)
+    )
 
 
 def _approvers_changed_error(words: str) -> VerificationFailed:

@@ -50,8 +50,9 @@ def _earlier_contents(repo: Repo, objects: Objects, span: tuple[str, str]) -> It
         return
     rows = [(commit, path) for commit in commits for path in (chain.FILE, signed.FILE)]
     listed = "".join(f"{commit}:{path}\n" for commit, path in rows).encode()
-    told = run_git_or_raise("cat-file", "--batch-check=%(objecttype) %(objectname) %(objectsize)",
-                            git_dir=repo.common_dir, stdin=listed)  # fmt: skip
+    told = run_git_or_raise(
+        "cat-file", "--batch-check=%(objecttype) %(objectname) %(objectsize)", git_dir=repo.common_dir, stdin=listed
+    )
     seen: set[str] = set()
     for (_, path), line in zip(rows, told.decode("ascii", "replace").splitlines(), strict=True):
         kind, oid, size = (*line.split(), "", "")[:3]

@@ -16,11 +16,16 @@ def policy_terms(here: PolicyInForce) -> tuple[str, ...]:
     autopilot = (*here.user.autopilot, *(loosening.autopilot if loosening else ()))
     edits = (*here.user.edits, *(loosening.edits if loosening else ()))
     settings = {
-        "mode": policy.mode, "way": policy.way, "level": policy.level, "minimum": policy.minimum,
-        "approval": policy.approval, "signin": policy.signin, "unplanned": policy.unplanned or "",
+        "mode": policy.mode,
+        "way": policy.way,
+        "level": policy.level,
+        "minimum": policy.minimum,
+        "approval": policy.approval,
+        "signin": policy.signin,
+        "unplanned": policy.unplanned or "",
         "bypass": "enabled" if policy.bypass else "",
         "budget": " ".join(f"{name}={value}" for name, value in sorted(policy.budget.plain().items())),
-    }  # fmt: skip
+    }
     return tuple(
         sorted(
             [

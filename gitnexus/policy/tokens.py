@@ -243,16 +243,20 @@ def _refuse_malformed(claims: TokenClaims) -> None:
         (claims.v != VERSION, f"version {claims.v} is not known"),
         (not _DIGEST.fullmatch(claims.request), "request is not a digest"),
         (not _NONCE.fullmatch(claims.nonce), "nonce should be 32 hex digits"),
-        (not (claims.project and claims.run and claims.action and claims.approver and claims.ledger),
-         "project, run, action, approver and ledger must be named"),
+        (
+            not (claims.project and claims.run and claims.action and claims.approver and claims.ledger),
+            "project, run, action, approver and ledger must be named",
+        ),
         (claims.issued < 0 or claims.expires <= claims.issued, "it ends before it begins"),
         (claims.expires - claims.issued > longest.total_seconds() * 1000, f"it lasts longer than {longest.days} days"),
-        (claims.kind == "patch" and claims.scope == "once" and not (claims.base and claims.result),
-         "a patch needs its base and its result"),
+        (
+            claims.kind == "patch" and claims.scope == "once" and not (claims.base and claims.result),
+            "a patch needs its base and its result",
+        ),
         (claims.scope in reach and not reach.get(claims.scope), f"scope {claims.scope} does not say what it reaches"),
         (claims.scope != "path" and bool(claims.paths), "only scope path names paths"),
         (claims.scope != "argv" and bool(claims.argv), "only scope argv names arguments"),
-    ]  # fmt: skip
+    ]
     for is_wrong, words in wrong:
         if is_wrong:
             raise Invalid(words)

@@ -63,8 +63,12 @@ def _find_known_approvers(state: State) -> bytes | None:
 def _check_own_key(state: State) -> Generator[Row, None, str]:
     """Yield the problems of the local key; the generator returns its id."""
     if local_config_values(state.repo, f"^{SIGNING_KEY.lower()}$"):
-        yield ("key", "warning", f"{SIGNING_KEY} in this repository's own config is not heeded",
-               f"git config --global {SIGNING_KEY} … is")  # fmt: skip
+        yield (
+            "key",
+            "warning",
+            f"{SIGNING_KEY} in this repository's own config is not heeded",
+            f"git config --global {SIGNING_KEY} … is",
+        )
     try:
         own = signer_for_repo(state.repo).key_id
         wrong = None if user_config_value(state.repo, SIGNING_KEY) else why_key_unusable()

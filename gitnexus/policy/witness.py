@@ -125,8 +125,12 @@ def _contents_of(state: State, paths: Sequence[str]) -> Iterator[tuple[str, str,
     commits = run_git_or_raise(*asked, git_dir=state.repo.common_dir).decode("ascii").split()
     rows = [(commit, path) for commit in commits for path in paths]
     listed = "".join(f"{commit}:{path}\n" for commit, path in rows).encode()
-    found = run_git_or_raise("cat-file", "--batch-check=%(objecttype) %(objectname) %(objectsize)",
-                 git_dir=state.repo.common_dir, stdin=listed)  # fmt: skip
+    found = run_git_or_raise(
+        "cat-file",
+        "--batch-check=%(objecttype) %(objectname) %(objectsize)",
+        git_dir=state.repo.common_dir,
+        stdin=listed,
+    )
     known: set[str] = set()
     for (commit, path), line in zip(rows, found.decode("ascii", "replace").splitlines(), strict=True):
         kind, oid, size = (*line.split(), "", "")[:3]
@@ -150,7 +154,7 @@ def _why_shorter(raw: bytes, approvers: Approvers, failures: _Failures) -> str:
 
 def _why_older(
     raw: bytes, approvers: Approvers, times: Mapping[str, str], heard: Testimony, failures: _Failures
-) -> str:  # fmt: skip
+) -> str:
     """Return which file has a newer earlier signature, "" if none; adds it to `heard`. Raises: Invalid."""
     why, today = "", utc_now()
     for path, entry in signed.parse_signatures(raw).items():
@@ -167,9 +171,12 @@ def _why_older(
 
 
 def hear_commits(
-    git: PrivateGit, looks: Sequence[Sequence[str]], approvers: Approvers, times: Mapping[str, str],
+    git: PrivateGit,
+    looks: Sequence[Sequence[str]],
+    approvers: Approvers,
+    times: Mapping[str, str],
     most: int = MOST_COMMITS,
-) -> Testimony:  # fmt: skip
+) -> Testimony:
     """Return what the newest commits reached by `looks` state about a chain and signature times.
 
     With `most` 0 all commits are examined.
@@ -252,8 +259,14 @@ def _project_of(token: str) -> str:
 
 def _newest_branch_tips(git: PrivateGit) -> list[str]:
     """Return the tips of the newest branches and tags, local and remote."""
-    asked = git.must("for-each-ref", f"--count={_MOST_REFS}", "--sort=-creatordate",
-                     "--format=%(objecttype) %(objectname) %(*objecttype) %(*objectname)",
-                     "refs/heads", "refs/remotes", "refs/tags")  # fmt: skip
+    asked = git.must(
+        "for-each-ref",
+        f"--count={_MOST_REFS}",
+        "--sort=-creatordate",
+        "--format=%(objecttype) %(objectname) %(*objecttype) %(*objectname)",
+        "refs/heads",
+        "refs/remotes",
+        "refs/tags",
+    )
     rows = [line.split() for line in asked.decode("ascii", "replace").splitlines()]
     return [oid for row in rows for kind, oid in zip(row[::2], row[1::2], strict=False) if kind == "commit"]

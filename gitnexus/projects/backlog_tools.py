@@ -45,8 +45,11 @@ def _run_elsewhere(
     operation = _CLOSING.get(given.get("status", ""), _OPERATIONS[tool.name])
     there, task = open_other_backlog(Path(repo.folder), reference, operation)
     try:
-        refs = {name: [_reference_seen_there(repo, ref) for ref in given[name]]
-                for name in ("depends", "remove_depends") if name in given}  # fmt: skip
+        refs = {
+            name: [_reference_seen_there(repo, ref) for ref in given[name]]
+            for name in ("depends", "remove_depends")
+            if name in given
+        }
         answer = tool.run(there.backlog, {**given, **refs, "task": task})
         effects = _effects_of_closing(tool, given, answer, there, Path(repo.folder))
         return {**answer, "task": there.named(answer["task"]), **effects}

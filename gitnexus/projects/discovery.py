@@ -52,8 +52,11 @@ def find_related_tasks(index: TaskIndex, source: IndexRow, query: RelatedQuery) 
         rows = [row for row in candidate_rows(index, source, query) if row.n != source.n]
         lines = _context_words(index, [source, *rows]) if query.context else {}
         scored = [(row, compute_scores(source, row, lines)) for row in rows]
-    answer = [_describe_relation(source, row, marks, query.method) for row, marks in scored
-              if marks.by(query.method) > 0 and marks.by(query.method) >= query.threshold]  # fmt: skip
+    answer = [
+        _describe_relation(source, row, marks, query.method)
+        for row, marks in scored
+        if marks.by(query.method) > 0 and marks.by(query.method) >= query.threshold
+    ]
     index.keep(source.project, source.id, query.key, answer)
     return answer
 

@@ -63,8 +63,9 @@ def set_default_level(home: State, level: Level) -> Level:
     def decide(snapshot: Snapshot) -> Change[Level]:
         before = read_written_permissions(snapshot)
         after = before.changed(default_permission=level)
-        return Change(permissions_file(before, after), f"permissions: the default is {level.value}",
-                      before.default_permission)  # fmt: skip
+        return Change(
+            permissions_file(before, after), f"permissions: the default is {level.value}", before.default_permission
+        )
 
     return transact_with_signature(home, decide)
 

@@ -35,8 +35,12 @@ def dependencies_json(
         row = network.row(located)
         found = network.dependencies(row)
         why = blocking_reasons(row, found)
-        told = {**_task_fields(located), "dependencies": found, "blocked": bool(why) or row.status == "blocked",
-                "blockedBy": why}  # fmt: skip
+        told = {
+            **_task_fields(located),
+            "dependencies": found,
+            "blocked": bool(why) or row.status == "blocked",
+            "blockedBy": why,
+        }
         return network.with_left_out({**told, "dependents": network.dependents(row)}) if both_ways else told
 
     return with_network(standpoint, look, progress)

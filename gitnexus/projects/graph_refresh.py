@@ -66,8 +66,10 @@ def _use_index(look: Callable[[TaskIndex], T]) -> T:
             raise Busy("another process is building the index", hint="run the command again") from exc
         raise SyncFailed(f"the index cannot be written: {exc}", hint=f"look at {path.parent}", fix=fix) from exc
     except sqlite3.DatabaseError as exc:
-        raise CacheCorrupt(f"the index is damaged and could not be built again: {exc}", hint=f"delete {path}",
-                           fix=fix) from exc  # fmt: skip
+        raise CacheCorrupt(
+            f"the index is damaged and could not be built again: {exc}", hint=f"delete {path}", fix=fix
+        ) from exc
     except OSError as exc:
-        raise SyncFailed(f"the index cannot be written: {exc.strerror or exc}", hint=f"look at {path.parent}",
-                         fix=fix) from exc  # fmt: skip
+        raise SyncFailed(
+            f"the index cannot be written: {exc.strerror or exc}", hint=f"look at {path.parent}", fix=fix
+        ) from exc

@@ -20,14 +20,24 @@ def rename_project(home: State, project: Project, name: str, now: datetime) -> P
 
 def add_aliases(home: State, project: Project, aliases: tuple[str, ...], now: datetime) -> Project:
     """Add aliases to a project. Raises: Invalid, Conflict."""
-    return _change_project(home, project, now, f"{project.name} is also {', '.join(aliases)}",
-                    lambda registry, row: with_aliases(registry, row, aliases))  # fmt: skip
+    return _change_project(
+        home,
+        project,
+        now,
+        f"{project.name} is also {', '.join(aliases)}",
+        lambda registry, row: with_aliases(registry, row, aliases),
+    )
 
 
 def remove_aliases(home: State, project: Project, aliases: tuple[str, ...], now: datetime) -> Project:
     """Remove aliases of a project. Raises: NotFound, Invalid, Conflict."""
-    return _change_project(home, project, now, f"{project.name} is no longer {', '.join(aliases)}",
-                    lambda _registry, row: without_aliases(row, aliases))  # fmt: skip
+    return _change_project(
+        home,
+        project,
+        now,
+        f"{project.name} is no longer {', '.join(aliases)}",
+        lambda _registry, row: without_aliases(row, aliases),
+    )
 
 
 def with_new_name(registry: Registry, row: Project, name: str) -> Project:

@@ -135,8 +135,15 @@ class TaskNetwork:
         written = f"{name}:{id_}" if name else id_
         meant = self.target(row.project, name, id_, uid)
         if isinstance(meant, str):
-            return {"taskId": None, "ref": written, "project": name or self.names.get(row.project), "title": None,
-                    "status": None, "location": "external" if name else "local", "reason": meant}  # fmt: skip
+            return {
+                "taskId": None,
+                "ref": written,
+                "project": name or self.names.get(row.project),
+                "title": None,
+                "status": None,
+                "location": "external" if name else "local",
+                "reason": meant,
+            }
         project, task = meant
         location = "local" if project == row.project else "external"
         plain = {"taskId": f"{project}:{task}", "ref": f"{self.names[project]}:{task}", "project": self.names[project]}
@@ -157,10 +164,16 @@ class TaskNetwork:
 
     def task_as_json(self, row: IndexRow, seen_from: str | None = None) -> dict[str, Any]:
         """Return a task as JSON."""
-        plain = {"taskId": row.key, "ref": f"{self.names[row.project]}:{row.id}", "project": self.names[row.project],
-                 "title": row.title, "status": row.status}  # fmt: skip
-        return plain if seen_from is None else {
-            **plain, "location": "local" if row.project == seen_from else "external"}  # fmt: skip
+        plain = {
+            "taskId": row.key,
+            "ref": f"{self.names[row.project]}:{row.id}",
+            "project": self.names[row.project],
+            "title": row.title,
+            "status": row.status,
+        }
+        return (
+            plain if seen_from is None else {**plain, "location": "local" if row.project == seen_from else "external"}
+        )
 
     def _row_order(self, row: IndexRow) -> tuple[str, int, str]:
         return self.names[row.project], row.number, row.id

@@ -45,8 +45,10 @@ def choose_project(start: Path, word: str) -> ProjectPlace:
         else:
             place = project_health(project)[1]
             if place is None:
-                raise NotFound(f"{project.name} is registered at {project.path}, where no project is",
-                               fix=f"git nexus project show {project.name}")  # fmt: skip
+                raise NotFound(
+                    f"{project.name} is registered at {project.path}, where no project is",
+                    fix=f"git nexus project show {project.name}",
+                )
             return place
     found = nearest_project(folder)
     if found is None:

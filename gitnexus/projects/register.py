@@ -95,9 +95,14 @@ def with_project(
     for word in (name, *words):
         refuse_taken(rest, word, _free_command(rest, request) if word == name and not free_name else None)
     fresh = Project(
-        hash=hash_of(request.path), path=request.path, name=name, aliases=tuple(words), id=request.project_id,
-        last_access=before.last_access if before else moment, unknown=before.unknown if before else {},
-    )  # fmt: skip
+        hash=hash_of(request.path),
+        path=request.path,
+        name=name,
+        aliases=tuple(words),
+        id=request.project_id,
+        last_access=before.last_access if before else moment,
+        unknown=before.unknown if before else {},
+    )
     return rest.with_row(fresh), fresh
 
 

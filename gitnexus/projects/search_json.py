@@ -57,8 +57,13 @@ def discover_tasks(
             network.index, network.row(located), RelatedQuery(relation.method, relation.least, relation.context)
         )
         results = rank_answers(answer, network.names, lambda one: network.may_read(one) and within(one), relation.limit)
-        told = {"taskId": located.task_id, "ref": located.ref, "project": located.project.name,
-                "method": relation.method, "results": results}  # fmt: skip
+        told = {
+            "taskId": located.task_id,
+            "ref": located.ref,
+            "project": located.project.name,
+            "method": relation.method,
+            "results": results,
+        }
         return network.with_left_out(told, within)
 
     return with_network(standpoint, look, progress)

@@ -32,8 +32,11 @@ class OllamaChat:
         options = {"num_ctx": self._endpoint.context_tokens or _CONTEXT_TOKENS}
         options |= {"num_predict": self._endpoint.max_tokens} if self._endpoint.max_tokens else {}
         body: dict[str, Any] = {
-            "model": self._endpoint.model, "messages": _messages(question), "stream": True, "options": options,
-        }  # fmt: skip
+            "model": self._endpoint.model,
+            "messages": _messages(question),
+            "stream": True,
+            "options": options,
+        }
         if question.tools and question.may_call:  # it has no other way to say that none may be called
             body["tools"] = function_tools(question.tools)
         url = f"{self._endpoint.url.rstrip('/').removesuffix('/v1')}/api/chat"

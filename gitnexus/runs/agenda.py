@@ -84,8 +84,12 @@ def _agenda_patch(edit: DocEdit, name: str, project: str, run: str) -> AgendaPat
         old_digest=_content_digest(edit.before),
         new_digest=_content_digest(edit.after),
     )
-    details = {"path": edit.path, "oldDigest": request.old_digest, "newDigest": request.new_digest,
-               "diff": diff_of_edit(edit)}  # fmt: skip
+    details = {
+        "path": edit.path,
+        "oldDigest": request.old_digest,
+        "newDigest": request.new_digest,
+        "diff": diff_of_edit(edit),
+    }
     return AgendaPatch(edit, ProposedAction(id=name, kind="agenda_patch", summary=edit.why, details=details), request)
 
 
@@ -104,8 +108,9 @@ def _known_references(snapshot: Snapshot) -> KnownIds:
 
 
 def _resolve_commit(state: State, revision: str) -> str:
-    asked = git_run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}",
-                    git_dir=state.repo.git_dir)  # fmt: skip
+    asked = git_run(
+        "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}", git_dir=state.repo.git_dir
+    )
     if asked.returncode != 0:
         raise NotFound(f"there is no commit {one_line(revision, 80)}", hint="name a commit, a branch or a tag")
     return asked.stdout.decode("ascii").strip()

@@ -122,8 +122,9 @@ def is_landed(run: OpenRun, view: RunView) -> bool:
         found = trailers_of(read_raw_commit(run.repo, commit).partition(b"\n\n")[2].decode("utf-8", "replace"))
     except NexusError:
         return False
-    holding = git_run("for-each-ref", "--contains", commit, "--format=%(refname)", "refs/heads",
-                      git_dir=run.repo.common_dir)  # fmt: skip
+    holding = git_run(
+        "for-each-ref", "--contains", commit, "--format=%(refname)", "refs/heads", git_dir=run.repo.common_dir
+    )
     ours = [name for name in holding.stdout.decode("utf-8", "replace").split() if not name.startswith(BRANCHES)]
     if holding.returncode != 0 or not ours:
         return False
@@ -177,9 +178,14 @@ def claimed_events(state: State, run: str, raw: bytes) -> frozenset[int]:
         notes = notes_folder(state)
         ours = not is_foreign(notes, run, repository_key(state.repo.common_dir)) and not signs_log(notes, run)
         stretches = stretches_of(
-            state, run, raw, kept.authors(), on_ref=kept.head.seq, arrived=arrived if is_here else kept.head.seq,
+            state,
+            run,
+            raw,
+            kept.authors(),
+            on_ref=kept.head.seq,
+            arrived=arrived if is_here else kept.head.seq,
             unsigned="before" if ours else "claimed",
-        )  # fmt: skip
+        )
         return frozenset(one.event.seq for one in walk_chain(raw, run) if is_claimed_event(stretches, one.event))
     except NexusError:
         return frozenset(range(1, raw.count(b"\n") + 2))

@@ -236,8 +236,13 @@ def _note(run: OpenRun, ours: dict[str, tuple[str, str]], theirs: dict[str, tupl
         with run.deciding():
             view = run.view()
             if action in view.actions and not view.actions[action].settled and action not in view.disputed:
-                body = {"action": action, "here": here[0], "elsewhere": there[0], "by": shorten_text(there[1], 200),
-                        "text": shorten_text(words)}  # fmt: skip
+                body = {
+                    "action": action,
+                    "here": here[0],
+                    "elsewhere": there[0],
+                    "by": shorten_text(there[1], 200),
+                    "text": shorten_text(words),
+                }
                 run.log.append("decision.contradicted", "nexus", body)
         if action in run.view().disputed:
             said.append(_describe(run, action, words))

@@ -43,9 +43,14 @@ def take_over_run(run: OpenRun) -> None:
 
 
 def drive_run(
-    run: OpenRun, show: Show, review: Review | None, network: Network | None = None, ask: Ask | None = None,
-    *, ends: bool = False,
-) -> RunView:  # fmt: skip
+    run: OpenRun,
+    show: Show,
+    review: Review | None,
+    network: Network | None = None,
+    ask: Ask | None = None,
+    *,
+    ends: bool = False,
+) -> RunView:
     """Drive a run to its end, or until a person has to answer; return its view. Raises: NexusError.
 
     `ask` puts a workflow's question to the user; without it the question waits for `git nexus answer`. `ends` means

@@ -21,14 +21,20 @@ def gone_branch_error(state: State, run: Run) -> NotFound:
         return _landed_error(state, run, words)
     rescue = f"{RESCUE}{run.id}"
     if tip_of_ref(state.repo, rescue) is not None:
-        return NotFound(f"{words}: the run is {run.status}, and was put away here",
-                        hint=f"its work is kept: git branch rescued-{run.id} {rescue}")  # fmt: skip
+        return NotFound(
+            f"{words}: the run is {run.status}, and was put away here",
+            hint=f"its work is kept: git branch rescued-{run.id} {rescue}",
+        )
     if run.head and _is_here(state, run.head):
-        return NotFound(f"{words}: the run is {run.status}, and was put away",
-                        hint=f"its last commit is still here: git branch rescued-{run.id} {run.head[:12]}")  # fmt: skip
+        return NotFound(
+            f"{words}: the run is {run.status}, and was put away",
+            hint=f"its last commit is still here: git branch rescued-{run.id} {run.head[:12]}",
+        )
     if run.head:
-        return NotFound(f"{words}, and so is its commit {run.head[:12]}",
-                        hint="git nexus sync brings it if the server or another clone still has it")  # fmt: skip
+        return NotFound(
+            f"{words}, and so is its commit {run.head[:12]}",
+            hint="git nexus sync brings it if the server or another clone still has it",
+        )
     return NotFound(words, hint=f"the run is {run.status} and committed nothing")
 
 

@@ -25,8 +25,12 @@ def _restart_agent_steps(run: OpenRun) -> None:
         if known is None or known.status != "started" or node.id in proposed:
             continue
         if read_attempt_end(run, node, known.attempts) is not None:
-            body = {"node": node.id, "agent": node.role or node.adapter, "adapter": node.adapter,
-                    "attempt": known.attempts + 1}  # fmt: skip
+            body = {
+                "node": node.id,
+                "agent": node.role or node.adapter,
+                "adapter": node.adapter,
+                "attempt": known.attempts + 1,
+            }
             run.log.append("node.started", "nexus", body)
 
 
@@ -41,9 +45,12 @@ def _restart_workflow_steps(run: OpenRun) -> None:
     lost = [
         id_
         for id_, state in progress.nodes.items()
-        if state.status == "started" and state.open_step is not None and state.open_step[0] == WHOLE
-        and id_ not in proposed and _edits_worktree(began.get(id_, {}))
-    ]  # fmt: skip
+        if state.status == "started"
+        and state.open_step is not None
+        and state.open_step[0] == WHOLE
+        and id_ not in proposed
+        and _edits_worktree(began.get(id_, {}))
+    ]
     if lost:
         # The workflow engine replays the log and starts steps itself: log which ones are lost.
         body = {"by": shorten_text(run.state.author.name, 200), "definition": run.record.definition, "lost": lost}

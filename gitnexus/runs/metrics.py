@@ -92,13 +92,18 @@ def tally_as_json(tally: WorkerTally) -> dict[str, Any]:
         "retriesPerStep": tally.retries / tally.steps if tally.steps else None,
         "batches": tally.batches,
         "unitsPerBatch": tally.units / tally.batches if tally.batches else None,
-        "approvals": {"asked": tally.asked, "approved": tally.approved, "widened": tally.widened,
-                      "denied": tally.denied, "deniedByPolicy": tally.refused},
+        "approvals": {
+            "asked": tally.asked,
+            "approved": tally.approved,
+            "widened": tally.widened,
+            "denied": tally.denied,
+            "deniedByPolicy": tally.refused,
+        },
         "claimed": tally.claimed,
         "tokens": {"input": tally.input, "output": tally.output} if tally.metered else None,
         "toolCalls": {"answered": tally.called, "refused": tally.uncalled},
         "costUsd": tally.cost / 1_000_000 if tally.costed else None,
-    }  # fmt: skip
+    }
 
 
 def _is_since(one: RunMeasure, since: datetime | None) -> bool:

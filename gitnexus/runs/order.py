@@ -76,9 +76,15 @@ class RunOrder(StoredRecord):
     def run(self) -> Run:
         """Return the initial record of the run."""
         return Run(
-            id=self.id, title=self.title, agent=self.agent, base=self.base, created=self.created,
-            definition=definition_hash(self.workflow), onto=self.onto, task=self.task,
-        )  # fmt: skip
+            id=self.id,
+            title=self.title,
+            agent=self.agent,
+            base=self.base,
+            created=self.created,
+            definition=definition_hash(self.workflow),
+            onto=self.onto,
+            task=self.task,
+        )
 
     def _signed_message(self) -> bytes:
         return _DOMAIN + canonical_json(self.changed(signature="").plain())

@@ -72,13 +72,21 @@ def create_run(state: State, run: Run, definition: "RunDefinition | WorkflowDefi
     open_run.write_definition(definition)
     open_run.record_origin_clone()
     policy = read_policy_in_force(state)
-    body = {"run": run.id, "definition": run.definition, "task": shorten_text(run.title), "agent": run.agent,
-            "project": project_id_of(state.snapshot) or "unknown", "base": run.base, "branch": run.branch,
-            "policy": note_policy(open_run.folder, policy),
-            **({} if isinstance(definition, RunDefinition) else {"workflow": definition.name}),
-            # For a clone that gets the log without the record.
-            **{name: shorten_text(word, LONGEST_NAME)
-               for name, word in (("onto", run.onto), ("backlog", run.task)) if word}}  # fmt: skip
+    body = {
+        "run": run.id,
+        "definition": run.definition,
+        "task": shorten_text(run.title),
+        "agent": run.agent,
+        "project": project_id_of(state.snapshot) or "unknown",
+        "base": run.base,
+        "branch": run.branch,
+        "policy": note_policy(open_run.folder, policy),
+        **({} if isinstance(definition, RunDefinition) else {"workflow": definition.name}),
+        # For a clone that gets the log without the record.
+        **{
+            name: shorten_text(word, LONGEST_NAME) for name, word in (("onto", run.onto), ("backlog", run.task)) if word
+        },
+    }
     open_run.log.append("workflow.started", "user", body)
     write_run(state, run, f"runs: begin {run.id}")
     open_run.stamps = add_worktree(
@@ -118,8 +126,9 @@ def resolve_revision(state: State, revision: str) -> str:
     """Return the commit that a revision names. Raises: NotFound."""
     if revision == "HEAD" and (head := plain_head_commit(state.repo)):
         return head
-    asked = git_run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}",
-                    git_dir=state.repo.git_dir)  # fmt: skip
+    asked = git_run(
+        "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}", git_dir=state.repo.git_dir
+    )
     if asked.returncode != 0:
         hint = "make a first commit" if revision == "HEAD" else "name a commit, a branch or a tag"
         raise NotFound(f"there is no commit {one_line(revision, 80)}", hint=hint)

@@ -217,8 +217,18 @@ def _without_old_versions(state: State, own: Projection, edits: list[HandEdit]) 
     unsure = [edit for edit in unsure if tip.oid(edit.path) != ids[edit.path]]
     if not unsure:
         return edits
-    asked = run_git("log", "--format=", "--raw", "--no-abbrev", "--no-renames", "-z", "--root", tip.commit or "", "--",
-                git_dir=state.repo.common_dir)  # fmt: skip
+    asked = run_git(
+        "log",
+        "--format=",
+        "--raw",
+        "--no-abbrev",
+        "--no-renames",
+        "-z",
+        "--root",
+        tip.commit or "",
+        "--",
+        git_dir=state.repo.common_dir,
+    )
     fields = asked.stdout.decode("utf-8", "surrogateescape").split("\0")
     pairs = zip(fields[::2], fields[1::2], strict=False)
     ever = {(path, row.split(" ")[3]) for row, path in pairs if row.count(" ") == 4}

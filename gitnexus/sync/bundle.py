@@ -27,8 +27,15 @@ def create_bundle(state: State, file: Path, *, branches: bool, basis: str | None
     refs = listed.decode("utf-8", "replace").split()
     without = _basis_commits(state, basis) if basis else []
     aside = file.with_name(f".{file.name}.{random_hex(8)}")
-    done = run_git("bundle", "create", "--quiet", str(aside.absolute()), "--stdin", git_dir=state.repo.common_dir,
-               stdin="\n".join([*refs, *(f"^{one}" for one in without), ""]).encode())  # fmt: skip
+    done = run_git(
+        "bundle",
+        "create",
+        "--quiet",
+        str(aside.absolute()),
+        "--stdin",
+        git_dir=state.repo.common_dir,
+        stdin="\n".join([*refs, *(f"^{one}" for one in without), ""]).encode(),
+    )
     if done.returncode != 0:
         with contextlib.suppress(OSError):
             aside.unlink(missing_ok=True)
@@ -54,8 +61,10 @@ def apply_bundle(state: State, file: Path, *, dry_run: bool, adopt: bool) -> Syn
     checked = run_git("bundle", "verify", "--quiet", str(file.absolute()), git_dir=state.repo.common_dir)
     if checked.returncode != 0:
         said = checked.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise Invalid(f"{file.name} cannot be used here: {said[0][:200] if said else 'it is no bundle'}",
-                      hint="a bundle made with --basis needs a clone that has what it was based on")  # fmt: skip
+        raise Invalid(
+            f"{file.name} cannot be used here: {said[0][:200] if said else 'it is no bundle'}",
+            hint="a bundle made with --basis needs a clone that has what it was based on",
+        )
     resolved = Remote(str(file.absolute()), f"bundle-{random_hex(8)}", frozenset(KINDS))
     try:
         # A bundle is a snapshot: an older one is not rewritten history.
@@ -66,7 +75,11 @@ def apply_bundle(state: State, file: Path, *, dry_run: bool, adopt: bool) -> Syn
 
 def _delete_tracking_refs(state: State, remote: Remote) -> None:
     """Delete the tracking refs of a bundle, which is not fetched from again."""
-    listed = run_git_or_raise("for-each-ref", "--format=delete %(refname)", f"{remote.incoming.rpartition('/')[0]}/",
-                  git_dir=state.repo.common_dir)  # fmt: skip
+    listed = run_git_or_raise(
+        "for-each-ref",
+        "--format=delete %(refname)",
+        f"{remote.incoming.rpartition('/')[0]}/",
+        git_dir=state.repo.common_dir,
+    )
     if listed:
         change_refs("update-ref", "--no-deref", "--stdin", git_dir=state.repo.common_dir, stdin=listed)

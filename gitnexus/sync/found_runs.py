@@ -49,9 +49,16 @@ def _record_of(state: State, run_id: str) -> Run | None:
         or body.get("branch") != f"nexus/{run_id}"
     ):
         return None
-    run = Run(id=run_id, title=one_line(body.get("task", ""), 200), agent=body.get("agent", ""), base=body["base"],
-              definition=body["definition"], created=events[0].time, onto=body.get("onto", ""),
-              task=body.get("backlog", ""))  # fmt: skip
+    run = Run(
+        id=run_id,
+        title=one_line(body.get("task", ""), 200),
+        agent=body.get("agent", ""),
+        base=body["base"],
+        definition=body["definition"],
+        created=events[0].time,
+        onto=body.get("onto", ""),
+        task=body.get("backlog", ""),
+    )
     return _as_logged(run, events)
 
 

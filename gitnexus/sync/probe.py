@@ -19,7 +19,9 @@ def probe_remote(state: State, remote: Remote) -> tuple[str, bool]:
         push_ref_updates(state.repo, remote.remote, [RefUpdate(ref, None, commit)])
         return f"{remote.shown} takes refs/nexus/*.", True
     key = f"remote.{remote.remote}.nexusWireRef" if remote.name == remote.remote else "nexus.wireRef"
-    held = f"; the state goes to {remote.state_branch} there" if remote.state_branch else (
-        f". git config {key} {USUAL_STATE_BRANCH} lets the state go as a branch of its own"
-    )  # fmt: skip
+    held = (
+        f"; the state goes to {remote.state_branch} there"
+        if remote.state_branch
+        else (f". git config {key} {USUAL_STATE_BRANCH} lets the state go as a branch of its own")
+    )
     return f"{remote.shown} does not take refs/nexus/*: {given.why}{held}", False

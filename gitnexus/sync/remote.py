@@ -93,8 +93,10 @@ def resolve_remote(state: State, remote: str | None) -> Remote:
     names = remotes.remote_names(repo)
     if remote is None:
         if not names:
-            raise NotFound("this repository has no remote to sync with",
-                           hint="git remote add NAME URL, or name a path: git nexus sync PATH")  # fmt: skip
+            raise NotFound(
+                "this repository has no remote to sync with",
+                hint="git remote add NAME URL, or name a path: git nexus sync PATH",
+            )
         remote = names[0]
     known = remote in names
     if not known and not re.search(r"[/:\\.]", remote):

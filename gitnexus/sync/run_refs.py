@@ -343,8 +343,17 @@ def _joined(state: State, ref: str, mine: str | None, theirs: str, said: list[st
 
 def _update_ref(state: State, ref: str, mine: str | None, theirs: str) -> bool:
     zero = "0" * len(theirs)
-    done = run_on_refs("update-ref", "--no-deref", "--create-reflog", "-m", "sync", ref, theirs, mine or zero,
-                       git_dir=state.repo.common_dir)  # fmt: skip
+    done = run_on_refs(
+        "update-ref",
+        "--no-deref",
+        "--create-reflog",
+        "-m",
+        "sync",
+        ref,
+        theirs,
+        mine or zero,
+        git_dir=state.repo.common_dir,
+    )
     return done.returncode == 0
 
 

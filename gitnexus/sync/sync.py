@@ -175,8 +175,15 @@ def _update_tracking_ref(repo: Repo, remote: Remote, theirs: str) -> None:
     )
     orders += [f"delete {remote.incoming}"] if tip_of_ref(repo, remote.incoming) is not None else []
     if orders:
-        change_refs("update-ref", "--no-deref", "-m", "sync", "--stdin", git_dir=repo.common_dir,
-                     stdin="".join(f"{order}\n" for order in orders).encode())  # fmt: skip
+        change_refs(
+            "update-ref",
+            "--no-deref",
+            "-m",
+            "sync",
+            "--stdin",
+            git_dir=repo.common_dir,
+            stdin="".join(f"{order}\n" for order in orders).encode(),
+        )
 
 
 def _handle_missing_state(remote: Remote, options: SyncOptions, result: SyncResult) -> None:

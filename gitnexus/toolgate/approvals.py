@@ -242,9 +242,14 @@ def _create_session_run(state: State, event: HarnessEvent, location: ProjectLoca
     open_run = OpenRun(state, run)
     replace_file(open_run.folder / SESSION, json_document({"folder": location.top, "harness": event.harness}), 0o600)
     open_run.write_definition(definition)
-    body = {"run": run.id, "definition": run.definition, "task": shorten_text(run.title), "agent": run.agent,
-            "project": project_id_of(snapshot) or "unknown",
-            "policy": note_policy(open_run.folder, policy)}  # fmt: skip
+    body = {
+        "run": run.id,
+        "definition": run.definition,
+        "task": shorten_text(run.title),
+        "agent": run.agent,
+        "project": project_id_of(snapshot) or "unknown",
+        "policy": note_policy(open_run.folder, policy),
+    }
     open_run.log.append_many(
         [EventDraft("workflow.started", "nexus", {**body, **({"base": run.base} if run.base else {})})]
     )
@@ -272,10 +277,18 @@ def _bind_request(state: State, call: Call, request: Request | None) -> Request 
             return None
         # The program applies the edit by its own rules, so the approval binds its text.
         return CommandRequest(
-            project=request.project, run=request.run, role=request.role, argv=("apply_patch", call.text),
-            program="/usr/bin/apply_patch", program_digest="", cwd=str(state.repo.folder), base="", env={}, limits={},
+            project=request.project,
+            run=request.run,
+            role=request.role,
+            argv=("apply_patch", call.text),
+            program="/usr/bin/apply_patch",
+            program_digest="",
+            cwd=str(state.repo.folder),
+            base="",
+            env={},
+            limits={},
             sandbox="L0",
-        )  # fmt: skip
+        )
     if isinstance(call, WriteCall):
         if not isinstance(request, PatchRequest) or len(request.changes) != 1:
             return None
@@ -302,10 +315,17 @@ def _with_file_trees(state: State, call: WriteCall, request: PatchRequest) -> Pa
         git.keep(base)
         git.keep(result)
     changes = (
-        PatchRow(path=row.path, old_mode=row.old_mode, new_mode=row.new_mode, old_blob=row.old_blob,
-               new_blob=row.new_blob, link_target=row.link_target, binary=row.binary and row.new_mode != "")
+        PatchRow(
+            path=row.path,
+            old_mode=row.old_mode,
+            new_mode=row.new_mode,
+            old_blob=row.old_blob,
+            new_blob=row.new_blob,
+            link_target=row.link_target,
+            binary=row.binary and row.new_mode != "",
+        )
         for row in rows
-    )  # fmt: skip
+    )
     return request.changed(base_tree=base, result_tree=result, changes=tuple(changes))
 
 

@@ -93,10 +93,17 @@ def _run_line_mode(talk: "Chat", lines: Iterator[str] | None, *, scripted: bool,
 def _chat_as_json(talk: "Chat") -> dict[str, Any]:
     entries = [{"speaker": one.speaker, "text": one.text, "run": one.run} for one in talk.said]
     waiting = [
-        {"id": card.id, "kind": card.kind, "title": card.title, "run": card.run, "action": card.action,
-         "digest": card.digest, "keys": [key.letter for key in card.keys]}
+        {
+            "id": card.id,
+            "kind": card.kind,
+            "title": card.title,
+            "run": card.run,
+            "action": card.action,
+            "digest": card.digest,
+            "keys": [key.letter for key in card.keys],
+        }
         for card in talk.waiting()
-    ]  # fmt: skip
+    ]
     return {"entries": entries, "waiting": waiting}
 
 

@@ -7,9 +7,20 @@ Tone = Literal["", "dim", "bold", "good", "warn", "bad", "add", "del", "hunk", "
 Speaker = Literal["you", "nexus", "agent", "output", "error", "trace"]
 # What a key does; those of the second row work on the chosen node of a workflow.
 Means = Literal[
-    "approve", "deny", "edit", "reveal", "answer", "start", "discard", "resume",
-    "choose", "drop", "earlier", "later", "backing",
-]  # fmt: skip
+    "approve",
+    "deny",
+    "edit",
+    "reveal",
+    "answer",
+    "start",
+    "discard",
+    "resume",
+    "choose",
+    "drop",
+    "earlier",
+    "later",
+    "backing",
+]
 
 
 @dataclass(frozen=True, slots=True)

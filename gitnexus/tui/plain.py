@@ -52,8 +52,17 @@ def describe_chat_status(now: ChatStatus) -> str:
     """Return the content of the status line as a sentence."""
     run = f"active run {' '.join(filter(None, (now.run, now.node, now.status)))}" if now.run else "no active run"
     waiting = f"{now.waiting} waiting for your answer" if now.waiting else "nothing waiting"
-    parts = (f"project {now.project}", f"branch {now.branch}", f"mode {now.mode}", run, now.plan, now.tasks, waiting,
-             f"cost {now.cost}" if now.cost else "", "trace on" if now.trace else "")  # fmt: skip
+    parts = (
+        f"project {now.project}",
+        f"branch {now.branch}",
+        f"mode {now.mode}",
+        run,
+        now.plan,
+        now.tasks,
+        waiting,
+        f"cost {now.cost}" if now.cost else "",
+        "trace on" if now.trace else "",
+    )
     return ", ".join(filter(None, parts))
 
 

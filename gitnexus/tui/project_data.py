@@ -40,8 +40,13 @@ class ProjectData:
         """Read what changed; return True if something did."""
         repo = self.nexus.repo
         local = (repo.worktree or repo.common_dir) / ".nexus" / "state"
-        watched = (repo.git_dir / "HEAD", repo.common_dir / "refs" / "nexus" / "state", repo.common_dir / "packed-refs",
-                   local / "plan.json", local / "tasks.json")  # fmt: skip
+        watched = (
+            repo.git_dir / "HEAD",
+            repo.common_dir / "refs" / "nexus" / "state",
+            repo.common_dir / "packed-refs",
+            local / "plan.json",
+            local / "tasks.json",
+        )
         stamp = _modification_times(watched)
         if stamp == self._stamp:
             return False

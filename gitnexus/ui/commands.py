@@ -62,13 +62,32 @@ def _set_directory(ctx: click.Context, _param: click.Parameter, value: tuple[str
 def common_options() -> list[click.Parameter]:
     """Return the options that every command takes."""
     return [
-        click.Option(["--json"], is_flag=True, expose_value=False, callback=_set_json, is_eager=True,
-                     help="Print exactly one JSON document."),
-        click.Option(["--format"], type=click.Choice(["text", "json"]), expose_value=False, callback=_set_format,
-                     is_eager=True, help="The same as a choice."),
-        click.Option(["-C", "directory"], metavar="DIR", multiple=True, expose_value=False, callback=_set_directory,
-                     is_eager=True, help="Run as if started in DIR."),
-    ]  # fmt: skip
+        click.Option(
+            ["--json"],
+            is_flag=True,
+            expose_value=False,
+            callback=_set_json,
+            is_eager=True,
+            help="Print exactly one JSON document.",
+        ),
+        click.Option(
+            ["--format"],
+            type=click.Choice(["text", "json"]),
+            expose_value=False,
+            callback=_set_format,
+            is_eager=True,
+            help="The same as a choice.",
+        ),
+        click.Option(
+            ["-C", "directory"],
+            metavar="DIR",
+            multiple=True,
+            expose_value=False,
+            callback=_set_directory,
+            is_eager=True,
+            help="Run as if started in DIR.",
+        ),
+    ]
 
 
 class NexusCommand(click.Command):

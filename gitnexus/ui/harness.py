@@ -131,8 +131,11 @@ def format_install_status(one: "InstallStatus") -> str:
     events = events_of_harness(one.row.id)
     has = [row["event"] for row in events if row["names"]]
     lines += [f"  events: {', '.join(has) or 'none'}"]
-    lines += [f"  {'instead of ' if not row['names'] else ''}{row['event']}: {row['instead']}"
-              for row in events if "instead" in row and has]  # fmt: skip
+    lines += [
+        f"  {'instead of ' if not row['names'] else ''}{row['event']}: {row['instead']}"
+        for row in events
+        if "instead" in row and has
+    ]
     lines += [f"  not protected: {words}" for words in one.row.unprotected]
     return make_visible("\n".join(lines), keep="\n\t\x1b")
 

@@ -11,9 +11,16 @@ if TYPE_CHECKING:
 def sync_result_as_json(done: "SyncResult", dry_run: bool) -> dict[str, object]:
     """Return the result of a sync as JSON."""
     return {
-        "remote": done.remote, "pulled": done.pulled, "pushed": done.pushed, "notes": done.said, "held": done.held,
-        "conflicts": done.beside, "commit": done.commit, "joined": done.joined, "dryRun": dry_run,
-    }  # fmt: skip
+        "remote": done.remote,
+        "pulled": done.pulled,
+        "pushed": done.pushed,
+        "notes": done.said,
+        "held": done.held,
+        "conflicts": done.beside,
+        "commit": done.commit,
+        "joined": done.joined,
+        "dryRun": dry_run,
+    }
 
 
 def format_sync_result(done: "SyncResult", dry_run: bool) -> str:

@@ -89,10 +89,15 @@ def format_research_answer(bundle: "ResearchBundle") -> str:
 def format_batches(packed: "PackedPlan") -> str:
     """Return a plan in batches, and the steps that have to be split first."""
     rows = [
-        [f"batch {at}", ", ".join(one_line(step, 40) for step in one.steps), f"{one.cu} CU",
-         f"{one.ctx_kib} KiB", f"risk {one.risk}"]
+        [
+            f"batch {at}",
+            ", ".join(one_line(step, 40) for step in one.steps),
+            f"{one.cu} CU",
+            f"{one.ctx_kib} KiB",
+            f"risk {one.risk}",
+        ]
         for at, one in enumerate(packed.batches, 1)
-    ]  # fmt: skip
+    ]
     lines = [format_columns(rows, indent="")] if rows else []
     for split in packed.splits:
         lines.append(f"{click.style('split', fg='yellow')}  {one_line(split.why, 200)}")
@@ -109,8 +114,12 @@ def _agent_of_node(one: "WorkflowNode") -> str:
 
 
 def _format_budgets(budgets: "WorkflowBudgets") -> str:
-    limits = [f"{budgets.seconds} s" if budgets.seconds else "", f"{budgets.tokens} tokens" if budgets.tokens else "",
-              f"{budgets.cents} cents" if budgets.cents else "", f"{budgets.handoffs} handoffs"]  # fmt: skip
+    limits = [
+        f"{budgets.seconds} s" if budgets.seconds else "",
+        f"{budgets.tokens} tokens" if budgets.tokens else "",
+        f"{budgets.cents} cents" if budgets.cents else "",
+        f"{budgets.handoffs} handoffs",
+    ]
     batch = (
         f"a batch {budgets.max_batch_cu} CU, {budgets.max_batch_steps} steps, {budgets.max_ctx_kib} KiB, "
         f"risk {budgets.max_batch_risk}"

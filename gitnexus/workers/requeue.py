@@ -29,11 +29,21 @@ def requeue_run(open_run: OpenRun, remote: Remote, labels: tuple[str, ...], netw
     snapshot = state.required()
     SignedFiles(snapshot, state.repo.common_dir).approvers_with_consent().public_of(signer.key_id)
     order = RunOrder(
-        id=run.id, project=project_id_of(snapshot) or "", title=run.title, agent=run.agent, base=run.base,
-        workflow=(open_run.workflow() or open_run.definition()).plain(), created=run.created,
-        key=signer.key_id, onto=run.onto, task=run.task, network=network, labels=tuple(sorted(set(labels))),
-        expires=format_timestamp(utc_now() + LASTS), after=kept.head.seq if kept else 0,
-    ).signed(signer)  # fmt: skip
+        id=run.id,
+        project=project_id_of(snapshot) or "",
+        title=run.title,
+        agent=run.agent,
+        base=run.base,
+        workflow=(open_run.workflow() or open_run.definition()).plain(),
+        created=run.created,
+        key=signer.key_id,
+        onto=run.onto,
+        task=run.task,
+        network=network,
+        labels=tuple(sorted(set(labels))),
+        expires=format_timestamp(utc_now() + LASTS),
+        after=kept.head.seq if kept else 0,
+    ).signed(signer)
     along = [Push(f"{LOGS}{run.id}", kept.commit)] if kept else []
     push_order(
         state, remote, order, [*along, Push(open_run.branch, tip_of_ref(state.repo, open_run.branch) or run.base)]

@@ -137,8 +137,11 @@ class Engine:
         """Return False while another node works on the files that a node would change."""
         writers = [id_ for id_ in self._running if self._changes_files(id_)]
         if runs_in_worktree(node):
-            open_ = [id_ for id_, one in self.progress.nodes.items()
-                     if id_ != node.id and one.status == "started" and self._changes_files(id_)]  # fmt: skip
+            open_ = [
+                id_
+                for id_, one in self.progress.nodes.items()
+                if id_ != node.id and one.status == "started" and self._changes_files(id_)
+            ]
             return not writers and not open_
         return node.type != "exec" or not any(runs_in_worktree(self.flow.node(self.progress, id_)) for id_ in writers)
 
@@ -149,8 +152,13 @@ class Engine:
         state = self.progress.node(node.id)
         if node.id not in self._begun or state.status != "started":
             self._begun.add(node.id)
-            body = {"node": node.id, "agent": node.role or node.specialist, "adapter": node.adapter or "embedded",
-                    "op": node.type, "attempt": state.attempts + 1}  # fmt: skip
+            body = {
+                "node": node.id,
+                "agent": node.role or node.specialist,
+                "adapter": node.adapter or "embedded",
+                "op": node.type,
+                "attempt": state.attempts + 1,
+            }
             self.write(EventDraft("node.started", NEXUS, body))
             self.stage.show(node.id, f"{node.id}: {node.type} by {node.adapter or 'the embedded'} {node.specialist}")
         if state.open_step is not None:

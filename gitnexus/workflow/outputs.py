@@ -68,7 +68,11 @@ def parse_output(type_: NodeType, raw: bytes) -> Output:
     """Return the output in a stored file. Raises: Invalid."""
     value: Any = parse_json(raw)
     forms: dict[NodeType, type[ResearchBundle | Plan | PlanChanges | ExecResult]] = {
-        "research": ResearchBundle, "review": ResearchBundle, "plan": Plan, "plan_patch": PlanChanges,
-        "exec": ExecResult, "command": ExecResult,
-    }  # fmt: skip
+        "research": ResearchBundle,
+        "review": ResearchBundle,
+        "plan": Plan,
+        "plan_patch": PlanChanges,
+        "exec": ExecResult,
+        "command": ExecResult,
+    }
     return forms[type_].from_value(value, OUTPUTS[type_][0])

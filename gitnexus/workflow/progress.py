@@ -134,14 +134,20 @@ class WorkflowProgress:
         """
         nodes = {
             id_: {
-                "status": one.status, "attempts": one.attempts, "why": one.why, "outputs": one.outputs,
+                "status": one.status,
+                "attempts": one.attempts,
+                "why": one.why,
+                "outputs": one.outputs,
                 "steps": {name: [step.result, step.actions, step.ok, step.why] for name, step in one.steps.items()},
-                "blocks": [[block.needs, block.why, block.step, block.handoff, block.question, block.answer]
-                           for block in one.blocks],
+                "blocks": [
+                    [block.needs, block.why, block.step, block.handoff, block.question, block.answer]
+                    for block in one.blocks
+                ],
                 "batches": [[batch.id, list(batch.steps), batch.cu, batch.ok] for batch in one.batches],
             }
-            for id_, one in self.nodes.items() if one.status
-        }  # fmt: skip
+            for id_, one in self.nodes.items()
+            if one.status
+        }
         actions = {name: [one.kind, one.node, one.status, one.ok] for name, one in self.actions.items()}
         return json_document({"nodes": nodes, "actions": actions, "ended": self.ended, "why": self.why})
 
@@ -165,10 +171,13 @@ def _on_node_blocked(run: WorkflowProgress, body: Mapping[str, Any]) -> None:
     node.status, node.why = "blocked", body["why"]
     node.blocks.append(
         NodeBlock(
-            body.get("needs", ""), body["why"], body.get("step", ""), node.outputs.get(BLOCKED, ""),
+            body.get("needs", ""),
+            body["why"],
+            body.get("step", ""),
+            node.outputs.get(BLOCKED, ""),
             question=body.get("question", ""),
         )
-    )  # fmt: skip
+    )
 
 
 def _on_artifact_written(run: WorkflowProgress, body: Mapping[str, Any]) -> None:

@@ -166,8 +166,12 @@ class _RecordedStage:
             if event.kind == "output.checked" and not body["ok"]:
                 wrong.append(body["why"])
             elif event.kind == "agent.spent":
-                spent = CallUsage(input=body["input"], output=body["output"], cost=body.get("cost", 0),
-                              session=body.get("session", ""))  # fmt: skip
+                spent = CallUsage(
+                    input=body["input"],
+                    output=body["output"],
+                    cost=body.get("cost", 0),
+                    session=body.get("session", ""),
+                )
             elif event.kind == "artifact.written" and body.get("step") == step:
                 return WorkResult(
                     output=parse_output(node.type, self.read(body["digest"])), usage=spent, wrong=tuple(wrong)

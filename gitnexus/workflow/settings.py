@@ -54,8 +54,9 @@ def parse_workflow_settings(value: Any) -> WorkflowSettings:
         there = (*BACKINGS, *(one for one in ADAPTERS if one != "command"))
         for one in [adapter, *(candidate.agent for candidate in lists.get(name, ()))]:
             if one and one not in there:
-                raise Invalid(f"{where}: specialists: {name}: {one[:40]!r} cannot back one",
-                              hint=f"there are {', '.join(there)}")  # fmt: skip
+                raise Invalid(
+                    f"{where}: specialists: {name}: {one[:40]!r} cannot back one", hint=f"there are {', '.join(there)}"
+                )
     if found.router.url:
         check_model_address(found.router.url, found.router.model, f"{where}: router")
         check_key_variable(found.router.key_env, f"{where}: router")

@@ -190,8 +190,11 @@ class NodeSteps:
             if self.try_again(node, name, f"{wrong}, a {actions[wrong].kind}, failed: {actions[wrong].said[-2000:]}"):
                 return True
             return self.end_step(node, name, f"{wrong} failed")
-        cleared = [self._engine.flow.outcome_of_handoff(self._engine.progress, one) for one in mine
-                   if actions[one].kind == "handoff"]  # fmt: skip
+        cleared = [
+            self._engine.flow.outcome_of_handoff(self._engine.progress, one)
+            for one in mine
+            if actions[one].kind == "handoff"
+        ]
         if False in cleared:
             return self.end_step(node, name, "who took over failed")
         if None in cleared:

@@ -10,8 +10,15 @@ STATUS_COLOURS = {"active": "green", "blocked": "yellow", "dropped": "bright_bla
 
 def phase_as_json(doc: "Doc") -> dict[str, Any]:
     """Return a phase as JSON."""
-    return {"id": doc.id, "status": doc.status, "title": doc.title, "path": doc.path, "blob": doc.blob,
-            "steps": len(doc.steps), "stepsDone": sum(bool(one.done) for one in doc.steps)}  # fmt: skip
+    return {
+        "id": doc.id,
+        "status": doc.status,
+        "title": doc.title,
+        "path": doc.path,
+        "blob": doc.blob,
+        "steps": len(doc.steps),
+        "stepsDone": sum(bool(one.done) for one in doc.steps),
+    }
 
 
 def format_written_paths(paths: list[str]) -> str:

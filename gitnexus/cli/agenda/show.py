@@ -40,13 +40,20 @@ def _overview_as_json(graph: "DocGraph") -> dict[str, Any]:
     agenda = graph.agenda
     paths = [one.path for one in graph.papers] + [one.path for one in graph.notes]
     return {
-        "agenda": {"path": agenda.path, "title": agenda.title, "lines": len(agenda.lines), "blob": agenda.blob,
-                   "sections": [one.name for one in agenda.sections]} if agenda else None,
+        "agenda": {
+            "path": agenda.path,
+            "title": agenda.title,
+            "lines": len(agenda.lines),
+            "blob": agenda.blob,
+            "sections": [one.name for one in agenda.sections],
+        }
+        if agenda
+        else None,
         "active": graph.active[0].id if graph.active else None,
         "phases": [phase_as_json(one) for one in graph.phases],
         "plans": sorted(path for path in paths if "/plans/" in path),
         "research": sorted(path for path in paths if "/research/" in path),
-    }  # fmt: skip
+    }
 
 
 def _format_overview(graph: "DocGraph") -> str:

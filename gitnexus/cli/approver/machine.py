@@ -33,8 +33,11 @@ def vouch_for_machine(nexus: "Nexus", key: str | None, name: str, confirm: str |
         return
     if not name:
         raise click.UsageError("Say whose machine it is: --name NAME.")
-    require_confirmation(f"Vouch that this is a machine of {one_line(name, 80)}?", [key_id(normalize_public_key(key))],
-              [confirm] if confirm else [])  # fmt: skip
+    require_confirmation(
+        f"Vouch that this is a machine of {one_line(name, 80)}?",
+        [key_id(normalize_public_key(key))],
+        [confirm] if confirm else [],
+    )
     made = vouch_for(nexus.state, key, name)
     print_answer(
         {"machine": made.plain()}, f"What {made.id} signs is known to be of {one_line(made.name, 80)}.", nexus.described

@@ -22,8 +22,13 @@ def check_catalog(ctx: click.Context, place: str | None) -> None:
     sound = f"{one_line(found.source)} is whole: {count_of(found.roles, 'role')}, {count_of(found.skills, 'skill')}."
     lines = [f"{one_line(found.source)} is broken:", *(f"  {one_line(line, 400)}" for line in found.problems)]
     print_answer(
-        {"source": found.source, "whole": not found.problems, "agents": found.roles, "skills": found.skills,
-         "problems": list(found.problems)},
+        {
+            "source": found.source,
+            "whole": not found.problems,
+            "agents": found.roles,
+            "skills": found.skills,
+            "problems": list(found.problems),
+        },
         "\n".join(lines) if found.problems else sound,
-    )  # fmt: skip
+    )
     sys.exit(1 if found.problems else 0)

@@ -21,6 +21,9 @@ def list_context(nexus: "Nexus") -> None:
     """List the files."""
     found = read_text_folder(nexus.state.latest(), "context")
     rows = [[name, one_line(text.lstrip("# \n").split("\n", 1)[0], 80)] for name, text in found.items()]
-    payload = {"context": [{"name": name, "path": f"context/{name}.md", "size": len(encode_text(text))}
-                           for name, text in found.items()]}  # fmt: skip
+    payload = {
+        "context": [
+            {"name": name, "path": f"context/{name}.md", "size": len(encode_text(text))} for name, text in found.items()
+        ]
+    }
     print_answer(payload, format_columns(rows, indent="") if rows else _NONE, nexus.described)

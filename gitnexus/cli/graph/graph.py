@@ -18,8 +18,14 @@ from gitnexus.ui.standpoint import opened_standpoint
 
 @click.command("graph", cls=NexusCommand)
 @click.option("--project", "name", metavar="NAME", help="One project with what it touches; `.` is this one.")
-@click.option("--format", "form", type=click.Choice(["text", "dot", "mermaid", "json"]), default="text",
-              show_default=True, help="A tree for people, or a form for other programs.")  # fmt: skip
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "dot", "mermaid", "json"]),
+    default="text",
+    show_default=True,
+    help="A tree for people, or a form for other programs.",
+)
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write it there.")
 @click.pass_context
 def draw_graph(ctx: click.Context, name: str | None, form: str, output: Path | None) -> None:

@@ -11,8 +11,10 @@ from gitnexus.ui.output import format_columns, print_note
 
 def format_task_rows(found: list[dict[str, Any]]) -> str:
     """Return tasks as a table: reference, status, title."""
-    return format_columns([[one["ref"], one["status"] or "?", one_line(one["title"] or one.get("reason") or "", 80)]
-                    for one in found], indent="")  # fmt: skip
+    return format_columns(
+        [[one["ref"], one["status"] or "?", one_line(one["title"] or one.get("reason") or "", 80)] for one in found],
+        indent="",
+    )
 
 
 def print_left_out(told: dict[str, Any]) -> None:

@@ -27,9 +27,14 @@ _STATUS = click.Choice(["pending", "active", "blocked", "done", "cancelled"])
 @click.option("--limit", type=click.IntRange(1, 10000), default=20, show_default=True, help="How many at most.")
 @with_standpoint
 def search_all_projects(
-    standpoint: "Standpoint", query: tuple[str, ...], scope: str, id_: str | None, statuses: tuple[str, ...],
-    labels: tuple[str, ...], limit: int,
-) -> None:  # fmt: skip
+    standpoint: "Standpoint",
+    query: tuple[str, ...],
+    scope: str,
+    id_: str | None,
+    statuses: tuple[str, ...],
+    labels: tuple[str, ...],
+    limit: int,
+) -> None:
     """Find tasks by the words of id, title, labels and description; * matches anything."""
     told = search_tasks(
         standpoint, SearchQuery(" ".join(query), scope, id_ or "", statuses, labels, limit), progress_reporter()

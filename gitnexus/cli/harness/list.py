@@ -22,6 +22,14 @@ def list_harnesses(ctx: click.Context) -> None:
         program = shutil.which(row.program) if row.program else None
         rows.append({"harness": row.id, "name": row.name, "scopes": scopes, "gate": row.has_gate, "program": program})
     head = [["harness", "name", "installed", "gate", "program"]]
-    shown = [[str(row["harness"]), str(row["name"]), ", ".join(map(str, row["scopes"])) or "no",  # type: ignore[call-overload]
-              "yes" if row["gate"] else "no", str(row["program"] or "not on PATH")] for row in rows]  # fmt: skip
+    shown = [
+        [
+            str(row["harness"]),
+            str(row["name"]),
+            ", ".join(map(str, row["scopes"])) or "no",  # type: ignore[call-overload]
+            "yes" if row["gate"] else "no",
+            str(row["program"] or "not on PATH"),
+        ]
+        for row in rows
+    ]
     print_answer({"harnesses": rows}, format_columns(head + shown, indent=""))

@@ -8,6 +8,8 @@ if TYPE_CHECKING:
 
 def hooks_as_json(found: "list[HookStatus]") -> dict[str, object]:
     """Return the state of each hook as JSON."""
-    return {"hooks": [
-        {"event": h.event, "how": h.how, "where": h.where, "manager": h.manager, "advice": h.advice} for h in found
-    ]}  # fmt: skip
+    return {
+        "hooks": [
+            {"event": h.event, "how": h.how, "where": h.where, "manager": h.manager, "advice": h.advice} for h in found
+        ]
+    }

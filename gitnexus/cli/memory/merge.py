@@ -24,5 +24,8 @@ def merge_memory_notes(nexus: "Nexus", into: str, other: str) -> None:
     before = (nexus.state.latest().commit or "")[:12]
     both = merge_note_into(open_notes(nexus.state), into, other)
     undo = " && ".join(f"git nexus memory restore {shlex.quote(name)} --from {before}" for name in (both.name, other))
-    print_answer({"note": {"name": both.name, "path": both.path, "size": both.size}},
-           f"{both.name} now says both.\nUndo: {one_line(undo, 400)}", nexus.described)  # fmt: skip
+    print_answer(
+        {"note": {"name": both.name, "path": both.path, "size": both.size}},
+        f"{both.name} now says both.\nUndo: {one_line(undo, 400)}",
+        nexus.described,
+    )

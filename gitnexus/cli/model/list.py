@@ -20,10 +20,15 @@ def list_models(nexus: "Nexus") -> None:
     """List the models, and which roles use each."""
     settings = read_prompt_settings(nexus.state)
     rows = [
-        [name, one_line(one.model, 60), one_line(one.url, 80), format_key_source(one),
-         ", ".join(roles_using(settings, name)) or "no role"]
+        [
+            name,
+            one_line(one.model, 60),
+            one_line(one.url, 80),
+            format_key_source(one),
+            ", ".join(roles_using(settings, name)) or "no role",
+        ]
         for name, one in settings.models.items()
-    ]  # fmt: skip
+    ]
     payload = [
         {
             "name": name,

@@ -32,6 +32,8 @@ def build_context_pack(nexus: "Nexus", refs: tuple[str, ...], budget_kib: int, t
     found = build_pack(nexus.state, refs, PackBudget(kib=budget_kib, tokens=tokens), base)
     if not found.pieces:
         out = found.left_out[0]
-        raise NotFound(f"nothing is in this pack: {one_line(out.ref, 80)}: {out.why}",
-                       context={"leftOut": [one.plain() for one in found.left_out]})  # fmt: skip
+        raise NotFound(
+            f"nothing is in this pack: {one_line(out.ref, 80)}: {out.why}",
+            context={"leftOut": [one.plain() for one in found.left_out]},
+        )
     print_pack(nexus, found)

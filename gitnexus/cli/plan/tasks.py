@@ -65,6 +65,9 @@ def _format_added_tasks(found: Mapping[str, Any], noun: str) -> str:
 def _task_notes(found: Mapping[str, Any], task: int, noun: str) -> list[str]:
     """Return the reasons for the form of a task."""
     names = ", ".join(row["id"] for row in found["exceptions"] if row["task"] == task)
-    one = [f"{noun}s {', '.join(map(str, row['of']))} in one ({names}): {row['why']}"
-           for row in found["merged"] if row["task"] == task]  # fmt: skip
+    one = [
+        f"{noun}s {', '.join(map(str, row['of']))} in one ({names}): {row['why']}"
+        for row in found["merged"]
+        if row["task"] == task
+    ]
     return [*(one or filter(None, [names])), *(row["why"] for row in found["paired"] if row["by"] == task)]

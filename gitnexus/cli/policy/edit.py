@@ -27,5 +27,4 @@ def edit_policy(nexus: "Nexus", user: bool) -> None:
     if changed:
         replace_text(nexus.state, layer, before, str(typed).encode())
         offer_to_sign(nexus, layer)
-    print_answer({"changed": changed, "layer": layer}, "Saved." if changed else "Nothing changed.",
-           nexus.described)  # fmt: skip
+    print_answer({"changed": changed, "layer": layer}, "Saved." if changed else "Nothing changed.", nexus.described)

@@ -21,10 +21,20 @@ _COLOURS = {"allow": "green", "ask": "yellow", "deny": "red"}
 @click.option("--patch", "file", type=click.File("rb"), metavar="FILE", help="A patch to HEAD, or - (stdin).")
 @click.option("--mode", type=MODES, help="As if this mode were on.")
 @click.option("--role", default="", metavar="ROLE", help="As if an agent of this role asked.")
-@click.option("--network", type=click.Choice(["none", "loopback", "full"]), default="none", show_default=True,
-              help="The network that the command would get.")  # fmt: skip
-@click.option("--sandbox", type=click.Choice(["L0", "L1", "L2", "L3"]), default="L1", show_default=True,
-              help="The sandbox that it would run in.")  # fmt: skip
+@click.option(
+    "--network",
+    type=click.Choice(["none", "loopback", "full"]),
+    default="none",
+    show_default=True,
+    help="The network that the command would get.",
+)
+@click.option(
+    "--sandbox",
+    type=click.Choice(["L0", "L1", "L2", "L3"]),
+    default="L1",
+    show_default=True,
+    help="The sandbox that it would run in.",
+)
 @click.argument("argv", nargs=-1, type=click.UNPROCESSED)
 @with_nexus
 def explain_decision(nexus: "Nexus", /, file: Any, argv: tuple[str, ...], **asked: Any) -> None:

@@ -16,8 +16,12 @@ if TYPE_CHECKING:
 
 
 @click.command("trust", cls=NexusCommand)
-@click.option("--confirm", metavar="DIGEST", multiple=True,
-              help="Sign exactly this content without being asked; once for each file.")  # fmt: skip
+@click.option(
+    "--confirm",
+    metavar="DIGEST",
+    multiple=True,
+    help="Sign exactly this content without being asked; once for each file.",
+)
 @with_nexus
 def trust_guarded_files(nexus: "Nexus", confirm: tuple[str, ...]) -> None:
     """Sign the policy, settings, prompts and permissions between projects as they are now.

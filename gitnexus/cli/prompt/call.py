@@ -42,9 +42,16 @@ def call_prompt(nexus: "Nexus", name: str, given: str, via: Any) -> None:
     for one in reply.wrong:
         print_note(f"before that: {one}")
     plain = reply.output.plain()
-    payload = {"prompt": name, "via": reply.via, "model": reply.model, "output": plain, "attempts": reply.attempts,
-               "wrong": list(reply.wrong), "tokens": {"input": reply.tokens_in, "output": reply.tokens_out},
-               "costUsd": reply.cost_usd}  # fmt: skip
+    payload = {
+        "prompt": name,
+        "via": reply.via,
+        "model": reply.model,
+        "output": plain,
+        "attempts": reply.attempts,
+        "wrong": list(reply.wrong),
+        "tokens": {"input": reply.tokens_in, "output": reply.tokens_out},
+        "costUsd": reply.cost_usd,
+    }
     print_answer(payload, lambda: make_visible(json.dumps(plain, indent=2, ensure_ascii=False)), nexus.described)
 
 

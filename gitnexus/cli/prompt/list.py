@@ -32,7 +32,9 @@ def list_prompts(nexus: "Nexus") -> None:
         }
         for one in FUNCTIONS.values()
     ]
-    shown = format_columns([[row["name"], row["about"], row["words"], one_line(row["model"], 60) or "no model set"]
-                     for row in rows], indent="")  # fmt: skip
+    shown = format_columns(
+        [[row["name"], row["about"], row["words"], one_line(row["model"], 60) or "no model set"] for row in rows],
+        indent="",
+    )
     ignored = [{"file": name, "why": why} for name, why in words.ignored.items()]
     print_answer({"prompts": rows, "ignored": ignored}, shown, nexus.described)

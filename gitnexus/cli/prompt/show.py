@@ -27,6 +27,11 @@ def show_prompt(nexus: "Nexus", name: str) -> None:
     text = prompt_template(words.files, one).strip("\n")
     forms = {"input": prompt_schema(one.inputs, f"{name}.input"), "output": prompt_schema(one.output, name)}
     told = [make_visible(text), *(f"{key}:\n{json.dumps(form, indent=2)}" for key, form in forms.items())]
-    payload = {"name": name, "file": one.file, "words": "project" if one.file in words.own else "built-in",
-               "text": text, **forms}  # fmt: skip
+    payload = {
+        "name": name,
+        "file": one.file,
+        "words": "project" if one.file in words.own else "built-in",
+        "text": text,
+        **forms,
+    }
     print_answer(payload, "\n\n".join(told), nexus.described)

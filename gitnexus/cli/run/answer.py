@@ -22,8 +22,15 @@ if TYPE_CHECKING:
 @click.argument("run_id", metavar="RUN")
 @click.argument("text", metavar="TEXT")
 @click.option("--question", default="", metavar="ID", help="Which question, such as q1, if there are several.")
-@click.option("--queue", "server", is_flag=False, flag_value="", default=None, metavar="[REMOTE]",
-              help="Then queue it on a server, so that a worker continues it.")  # fmt: skip
+@click.option(
+    "--queue",
+    "server",
+    is_flag=False,
+    flag_value="",
+    default=None,
+    metavar="[REMOTE]",
+    help="Then queue it on a server, so that a worker continues it.",
+)
 @going_on_options
 @with_nexus
 def answer_agent(nexus: "Nexus", run_id: str, text: str, question: str, server: str | None, then: "Then") -> None:

@@ -39,14 +39,27 @@ _SCOPES = click.Choice(["once", "session", "repository", "path", "argv", "workfl
 @click.option("--scope", type=_SCOPES, default="once", show_default=True, help="What the approval covers.")
 @click.option("--digest", default="", metavar="DIGEST", help="Fail if the action is not exactly this request.")
 @click.option("--unseen", is_flag=True, help="Also approve what you were not shown; log and token record that.")
-@click.option("--queue", "server", is_flag=False, flag_value="", default=None, metavar="[REMOTE]",
-              help="Then queue it on a server, so that a worker continues it.")  # fmt: skip
+@click.option(
+    "--queue",
+    "server",
+    is_flag=False,
+    flag_value="",
+    default=None,
+    metavar="[REMOTE]",
+    help="Then queue it on a server, so that a worker continues it.",
+)
 @going_on_options
 @with_nexus
 def approve_actions(
-    nexus: "Nexus", run_id: str | None, actions: tuple[str, ...], scope: Any, digest: str, unseen: bool,
-    server: str | None, then: "Then",
-) -> None:  # fmt: skip
+    nexus: "Nexus",
+    run_id: str | None,
+    actions: tuple[str, ...],
+    scope: Any,
+    digest: str,
+    unseen: bool,
+    server: str | None,
+    then: "Then",
+) -> None:
     """Approve actions of a run, or all that wait if none is named, and execute them. The run continues by itself.
 
     Actions that you have not seen yet (in review, diff or the chat) are shown first; without a terminal they are
@@ -113,8 +126,10 @@ def _refuse_denied(run: "OpenRun", action: str) -> None:
         return
     later = next((name for name, one in known.items() if one.replaces == action), "")
     words = f"{later} replaces it" if later else _describe_denial(known[action])
-    raise Conflict(f"{action} of {run.record.id} is denied and cannot be approved: {words}",
-                   hint=f"git nexus review {run.record.id} shows what waits")  # fmt: skip
+    raise Conflict(
+        f"{action} of {run.record.id} is denied and cannot be approved: {words}",
+        hint=f"git nexus review {run.record.id} shows what waits",
+    )
 
 
 def _describe_denial(action: "ActionView") -> str:
@@ -132,8 +147,10 @@ def _unseen_error(opened_run: "OpenRun", names: list[str]) -> "ApprovalNeeded":
     for name in waiting or names:
         if found := _why_not_shown_whole(opened_run, name):
             reason, way = found
-            return ApprovalNeeded(f"{name} of {run} cannot be shown whole, so nothing approves it by its run alone: "
-                                  f"{reason}", hint=f"{way}; {by_digest}")  # fmt: skip
+            return ApprovalNeeded(
+                f"{name} of {run} cannot be shown whole, so nothing approves it by its run alone: {reason}",
+                hint=f"{way}; {by_digest}",
+            )
     return ApprovalNeeded(
         f"{', '.join(waiting or names)} of {run} was never shown to you, so nothing approves it by its run alone",
         hint=f"git nexus review {run} shows it; {by_digest}",

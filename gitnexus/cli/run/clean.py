@@ -29,12 +29,15 @@ def clean_up_runs(nexus: "Nexus", run: str | None, dry_run: bool, force: bool) -
     """
     done = clean_runs(nexus.state, run, dry_run=dry_run, force=force)
     print_answer(
-        {"dryRun": done.dry_run, "runs": [one.plain() for one in done.runs],
-         "deleted": [{"run": row.run, "place": row.place} for row in done.deleted],
-         **({"released": [row._asdict() for row in done.released]} if done.released else {})},
+        {
+            "dryRun": done.dry_run,
+            "runs": [one.plain() for one in done.runs],
+            "deleted": [{"run": row.run, "place": row.place} for row in done.deleted],
+            **({"released": [row._asdict() for row in done.released]} if done.released else {}),
+        },
         _format_clean_up(done),
         nexus.described,
-    )  # fmt: skip
+    )
 
 
 def _format_clean_up(done: "CleanUp") -> str:

@@ -28,8 +28,13 @@ Then = Literal["go", "wait", "hold"]
 def going_on_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options for an answered run: continue it, follow it, or leave it."""
     hold = click.option("--hold", "then", flag_value="hold", help="Leave the run: git nexus resume continues it.")
-    wait = click.option("--wait", "then", flag_value="wait", default="go",
-                        help="Follow the run until it needs a person again or is over.")  # fmt: skip
+    wait = click.option(
+        "--wait",
+        "then",
+        flag_value="wait",
+        default="go",
+        help="Follow the run until it needs a person again or is over.",
+    )
     return wait(hold(command))
 
 

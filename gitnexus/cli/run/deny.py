@@ -43,8 +43,10 @@ def deny_actions(nexus: "Nexus", run_id: str, actions: tuple[str, ...], reason: 
     if not run.record.session:
         refresh_run_record(run)
     if late:
-        raise Conflict(f"{', '.join(late)} of {run.record.id} was approved before, and is done; this no came too late",
-                       hint=f"do not land it, or undo it by a commit: git nexus replay {run.record.id}")  # fmt: skip
+        raise Conflict(
+            f"{', '.join(late)} of {run.record.id} was approved before, and is done; this no came too late",
+            hint=f"do not land it, or undo it by a commit: git nexus replay {run.record.id}",
+        )
     view = run.view()
     print_answer(run_as_json(run, view), lambda: format_run_summary(run, view), nexus.described)
     exit_if_followed(run, then)

@@ -43,12 +43,24 @@ def land_finished_run(nexus: "Nexus", run: str, way: "Way") -> None:
         more = f" and {len(done.left) - 3} more" if len(done.left) > 3 else ""
         print_note(f"uncommitted work was left alone: {', '.join(map(one_line, done.left[:3]))}{more}")
     verb = "was on" if done.already else "is on"
-    told = {"id": done.run.id, "status": done.run.status, "branch": done.run.branch, "base": done.run.base,
-            "head": done.run.head}  # fmt: skip
+    told = {
+        "id": done.run.id,
+        "status": done.run.status,
+        "branch": done.run.branch,
+        "base": done.run.base,
+        "head": done.run.head,
+    }
     print_answer(
-        {"run": told, "commit": done.commit, "onto": branch, "way": done.way, "already": done.already,
-         "checks": list(done.checks), "leftAlone": list(done.left)},
+        {
+            "run": told,
+            "commit": done.commit,
+            "onto": branch,
+            "way": done.way,
+            "already": done.already,
+            "checks": list(done.checks),
+            "leftAlone": list(done.left),
+        },
         f"{done.run.id} {verb} {branch}{' already' if done.already else ''}: {done.commit[:9]}"
         + ("" if done.already else f"\nNext: git nexus clean {done.run.id}"),
         nexus.described,
-    )  # fmt: skip
+    )

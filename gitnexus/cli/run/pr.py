@@ -47,8 +47,15 @@ def create_pull_request(nexus: "Nexus", run: str, only_print: bool, confirm: str
         address = open_pull_request(nexus.state, made) if made.tool else ""
     words = f"{made.text.title}\n\n{made.text.body}"
     print_answer(
-        {"run": made.run.id, "title": made.text.title, "body": made.text.body, "branch": made.run.branch,
-         "pushed": pushed, "remote": made.remote or None, "url": address or None},
+        {
+            "run": made.run.id,
+            "title": made.text.title,
+            "body": made.text.body,
+            "branch": made.run.branch,
+            "pushed": pushed,
+            "remote": made.remote or None,
+            "url": address or None,
+        },
         (address or f"{made.run.branch} is pushed and open.") if made.tool and pushed else words.rstrip("\n"),
         nexus.described,
-    )  # fmt: skip
+    )

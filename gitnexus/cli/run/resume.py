@@ -22,8 +22,15 @@ if TYPE_CHECKING:
 @click.argument("run_id", metavar="RUN", required=False)
 @click.option("--network", type=click.Choice(["none", "loopback", "full"]), help="What the agent may reach.")
 @click.option("--unattended", is_flag=True, help="Ask nothing: what needs an answer stays waiting.")
-@click.option("--queue", "server", is_flag=False, flag_value="", default=None, metavar="[REMOTE]",
-              help="Queue it on a server, so that a worker continues it.")  # fmt: skip
+@click.option(
+    "--queue",
+    "server",
+    is_flag=False,
+    flag_value="",
+    default=None,
+    metavar="[REMOTE]",
+    help="Queue it on a server, so that a worker continues it.",
+)
 @click.option("--labels", default="", metavar="A,B", help="With --queue: what the worker must have.")
 @click.option(
     "--agree",

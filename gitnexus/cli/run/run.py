@@ -47,8 +47,11 @@ class _RunCommand(NexusCommand):
 @click.option("--model-url", default=None, metavar="URL", help="Where the model is served, if not by its maker.")
 @click.option("--sign-in", is_flag=True, default=None, help="Give it your own sign-in until it ends.")
 @click.option("--live", is_flag=True, default=None, help="Ask before each call that it makes.")
-@click.option("--way", type=click.Choice(["contained", "proposer"]),
-              help="It edits its own worktree, or may only propose. Default: what the policy says.")  # fmt: skip
+@click.option(
+    "--way",
+    type=click.Choice(["contained", "proposer"]),
+    help="It edits its own worktree, or may only propose. Default: what the policy says.",
+)
 @click.option("--base", default="HEAD", show_default=True, metavar="REV", help="The commit to begin at.")
 @click.option("--mode", type=_MODES, help="How much you are asked. Default: the mode of the policy.")
 @click.option("--task", default="", metavar="REF", help="The task that it works on: T12, or name:T12.")
@@ -65,8 +68,15 @@ class _RunCommand(NexusCommand):
 @click.option(
     "--cents", type=click.IntRange(1), metavar="N", help="Stop it when it has cost more than this, in US cents."
 )
-@click.option("--queue", "server", is_flag=False, flag_value="", default=None, metavar="[REMOTE]",
-              help="Queue it on a server, for a worker. Default: origin.")  # fmt: skip
+@click.option(
+    "--queue",
+    "server",
+    is_flag=False,
+    flag_value="",
+    default=None,
+    metavar="[REMOTE]",
+    help="Queue it on a server, for a worker. Default: origin.",
+)
 @click.option("--labels", default="", metavar="A,B", help="With --queue: what the worker must have.")
 @click.option("--workflow", default="", metavar="FILE", help="Use the workflow in this file; - reads stdin.")
 @click.option("--cycle", is_flag=True, help="Do the open tasks of this cycle, in parallel where possible.")

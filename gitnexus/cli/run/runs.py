@@ -24,11 +24,17 @@ def show_runs(nexus: "Nexus", everything: bool) -> None:
     """
     found = list_runs(nexus.state, everything=everything)
     table = [
-        [row.branch or row.id, click.style(status_with_claim(row.status, claimed=row.status_claimed),
-                                           fg=COLOURS.get(row.status)), row.age, _format_agents(row), row.lines,
-         row.waits, _format_origin(row) + _format_bypass(row) + one_line(row.title, 60)]
+        [
+            row.branch or row.id,
+            click.style(status_with_claim(row.status, claimed=row.status_claimed), fg=COLOURS.get(row.status)),
+            row.age,
+            _format_agents(row),
+            row.lines,
+            row.waits,
+            _format_origin(row) + _format_bypass(row) + one_line(row.title, 60),
+        ]
         for row in found
-    ]  # fmt: skip
+    ]
     text = format_columns(table, indent="") if table else "No run. git nexus run -- CMD starts one."
     print_answer({"runs": [row.plain() for row in found]}, text, nexus.described)
 

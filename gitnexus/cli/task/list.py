@@ -31,9 +31,14 @@ _STATUS = click.Choice(["pending", "active", "blocked", "done", "cancelled"])
 @click.option("-n", "--limit", type=click.IntRange(1), help="How many; on a terminal one screen, else all.")
 @with_backlog
 def list_tasks(
-    opened: "OpenBacklog", statuses: tuple[str, ...], labels: tuple[str, ...], parent: str | None,
-    ready: bool, closed_too: bool, limit: int | None,
-) -> None:  # fmt: skip
+    opened: "OpenBacklog",
+    statuses: tuple[str, ...],
+    labels: tuple[str, ...],
+    parent: str | None,
+    ready: bool,
+    closed_too: bool,
+    limit: int | None,
+) -> None:
     """List the tasks that are open, as a tree."""
     backlog, tasks = opened.backlog, opened.backlog.tasks()
     wanted = TaskListFilter(statuses, labels, opened.local(parent) if parent else None, ready, closed_too)

@@ -23,7 +23,15 @@ def list_specialists(nexus: "Nexus") -> None:
     for key in unsigned_workflow_keys(nexus.state):
         print_note(f"{key} of the project's settings does not count before git nexus policy trust")
     found = list_specialist_backends(nexus.state)
-    rows = [{"specialist": one.specialist, "by": one.by, "work": list(one.work), "detail": one.detail,
-             "missing": one.missing} for one in found]  # fmt: skip
+    rows = [
+        {
+            "specialist": one.specialist,
+            "by": one.by,
+            "work": list(one.work),
+            "detail": one.detail,
+            "missing": one.missing,
+        }
+        for one in found
+    ]
     shown = [[one.specialist, one.by, ", ".join(one.work), one.missing or one.detail] for one in found]
     print_answer({"specialists": rows}, format_columns(shown, indent=""), nexus.described)

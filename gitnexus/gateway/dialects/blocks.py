@@ -13,13 +13,18 @@ _MIDDLE = re.compile(r"={5,9}\s*")
 _REPLACE = re.compile(r"(?:>{5,9} ?|\+{5,9} )(?:REPLACE|UPDATED)\s*")
 _FENCE = re.compile(r"(`{3,}|~{3,})\s*(.*?)\s*")
 _ATTRIBUTE = re.compile(r"""(?:path|file|filename|title)\s*[=:]\s*["']?([^"'\s}]+)""")
-_LABEL = re.compile(r"(?:#{1,6}\s+|[-*]\s+|//\s*|#\s*)?(?:(?:file(?:name)?|path)\s*:\s*)?"
-                    r"[*_`\"']*([^*`\"'\s:]+)[*_`\"':]*", re.IGNORECASE)  # fmt: skip
+_LABEL = re.compile(
+    r"(?:#{1,6}\s+|[-*]\s+|//\s*|#\s*)?(?:(?:file(?:name)?|path)\s*:\s*)?"
+    r"[*_`\"']*([^*`\"'\s:]+)[*_`\"':]*",
+    re.IGNORECASE,
+)
 # A line that represents omitted lines: taken literally, it would delete them.
-_ELIDED = re.compile(r"\s*(?:#|//|/\*|<!--|--|;|%)?\s*(?:\.\.\.|…)\s*(?:\(?.*\b(?:rest|existing|unchanged|remain\w*|"
-                     r"same|previous|other|omitted|code)\b.*)?(?:\*/|-->)?\s*|\s*(?:#|//|/\*|<!--)\s*.*\b(?:rest of|"
-                     r"remaining|existing|unchanged)\b.*\b(?:file|code|content|unchanged|same|here|as before)\b.*",
-                     re.IGNORECASE)  # fmt: skip
+_ELIDED = re.compile(
+    r"\s*(?:#|//|/\*|<!--|--|;|%)?\s*(?:\.\.\.|…)\s*(?:\(?.*\b(?:rest|existing|unchanged|remain\w*|"
+    r"same|previous|other|omitted|code)\b.*)?(?:\*/|-->)?\s*|\s*(?:#|//|/\*|<!--)\s*.*\b(?:rest of|"
+    r"remaining|existing|unchanged)\b.*\b(?:file|code|content|unchanged|same|here|as before)\b.*",
+    re.IGNORECASE,
+)
 
 
 class FencedBlock(NamedTuple):
@@ -123,8 +128,12 @@ def _path_in_label(label: str) -> str:
 
 
 def _looks_like_path(word: str) -> bool:
-    return bool(re.fullmatch(r"[^\s`<>|]+", word)) and ("/" in word or "." in word) and "://" not in word and bool(
-        word.strip("."))  # fmt: skip
+    return (
+        bool(re.fullmatch(r"[^\s`<>|]+", word))
+        and ("/" in word or "." in word)
+        and "://" not in word
+        and bool(word.strip("."))
+    )
 
 
 def _path_above(lines: Sequence[str], at: int) -> str:

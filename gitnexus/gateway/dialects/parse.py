@@ -53,8 +53,11 @@ def _parse_by_form(lines: Sequence[str]) -> list[FileSection]:
         return parse_search_blocks(lines)
     begun = [at for at, line in enumerate(lines) if line.rstrip() == BEGIN]
     if begun:
-        return [one for at, end in zip(begun, [*begun[1:], len(lines)], strict=True)
-                for one in parse_envelope(lines[at:end], at + 1)]  # fmt: skip
+        return [
+            one
+            for at, end in zip(begun, [*begun[1:], len(lines)], strict=True)
+            for one in parse_envelope(lines[at:end], at + 1)
+        ]
     if _is_diff(lines) and not lines[0].startswith(("```", "~~~")):
         inside = _diff_in_fences(lines)
         return inside or parse_unified(lines)

@@ -105,13 +105,17 @@ class _DiffReader:
         numbers = _NUMBERS.match(header)
         bare = None if numbers else _BARE.fullmatch(header)
         anchor = bare[1].strip() if bare and _WORDS.search(bare[1]) else ""
-        counts = (int(numbers[2] or 1) if numbers and numbers[2] != "0" else 0,
-                  int(numbers[4] or 1) if numbers and numbers[4] != "0" else 0)  # fmt: skip
+        counts = (
+            int(numbers[2] or 1) if numbers and numbers[2] != "0" else 0,
+            int(numbers[4] or 1) if numbers and numbers[4] != "0" else 0,
+        )
         self._at += 1
         body = hunk_body(self._lines, self._at, counts if numbers else None)
         if body.bad:
-            raise Invalid(f"line {self._first + body.end}: {one_line(self._lines[body.end], 60)!r} in a hunk begins "
-                          "with neither a blank, + nor -")  # fmt: skip
+            raise Invalid(
+                f"line {self._first + body.end}: {one_line(self._lines[body.end], 60)!r} in a hunk begins "
+                "with neither a blank, + nor -"
+            )
         self._at = body.end
         if not any(kind != " " for kind, _ in body.lines):
             raise Invalid(f"line {row}: the hunk changes nothing")

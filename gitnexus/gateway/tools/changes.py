@@ -44,9 +44,22 @@ def git_diff(tool_context: ToolContext, params: Mapping[str, Any]) -> dict[str, 
         # Removed from both trees, so that no path, however written, can show them.
         old, new = (tree_without_files(git, tree, [row.path for row in hidden]) if hidden else tree for tree in trees)
         text, cut = git.read_beginning(
-            "diff-tree", "-p", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color",
-            "--src-prefix=a/", "--dst-prefix=b/", f"-U{context}", old, new, "--", *paths, most=_MASKED_AT_MOST,
-        )  # fmt: skip
+            "diff-tree",
+            "-p",
+            "-r",
+            "--no-renames",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--no-color",
+            "--src-prefix=a/",
+            "--dst-prefix=b/",
+            f"-U{context}",
+            old,
+            new,
+            "--",
+            *paths,
+            most=_MASKED_AT_MOST,
+        )
     shown = tool_context.gate.mask(text.decode("utf-8", "backslashreplace"))
     answer = {"diff": shown[:MOST_BYTES], "more": cut or len(shown) > MOST_BYTES, "hidden": len(hidden)}
     asked = {"revision": params.get("revision", "HEAD"), "to": params.get("to", ""), "paths": paths}

@@ -130,8 +130,13 @@ def _safe_operand(path: str) -> str:
 
 def _report_counts(report: TestReport) -> dict[str, Any]:
     failures = [{"name": one.name, "where": one.where, "message": one.message} for one in report.failures]
-    return {"ran": report.ran, "passed": report.passed, "failed": report.failed, "skipped": report.skipped,
-            "failures": failures}  # fmt: skip
+    return {
+        "ran": report.ran,
+        "passed": report.passed,
+        "failed": report.failed,
+        "skipped": report.skipped,
+        "failures": failures,
+    }
 
 
 def _encode_text(text: str, name: str) -> bytes:

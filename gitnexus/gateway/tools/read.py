@@ -104,8 +104,13 @@ def _page_of_lines(context: ToolContext, data: bytes, start: int, limit: int) ->
                 shown.append(line[: MOST_BYTES // 4] + "…")
             break
         shown.append(line)
-    return {"text": "\n".join(shown), "from": start, "lines": len(shown), "total": len(lines),
-            "more": start - 1 + len(shown) < len(lines)}  # fmt: skip
+    return {
+        "text": "\n".join(shown),
+        "from": start,
+        "lines": len(shown),
+        "total": len(lines),
+        "more": start - 1 + len(shown) < len(lines),
+    }
 
 
 def _split_lines(text: str) -> list[str]:

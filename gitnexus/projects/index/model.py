@@ -177,9 +177,26 @@ class TaskIndex:
         for at, entry in enumerate(entries, base):
             telling = telling_words(entry.title, entry.description)
             folded = fold("\n".join([entry.id, entry.title, " ".join(entry.labels), entry.description]))
-            tasks.append((at, n, entry.id, entry.title, entry.status, entry.priority, entry.type, entry.parent, None,
-                          _encode_list(entry.labels), _encode_list(entry.files), " ".join(telling), entry.version,
-                          folded, entry.uid, " ".join(entry.aliases)))  # fmt: skip
+            tasks.append(
+                (
+                    at,
+                    n,
+                    entry.id,
+                    entry.title,
+                    entry.status,
+                    entry.priority,
+                    entry.type,
+                    entry.parent,
+                    None,
+                    _encode_list(entry.labels),
+                    _encode_list(entry.files),
+                    " ".join(telling),
+                    entry.version,
+                    folded,
+                    entry.uid,
+                    " ".join(entry.aliases),
+                )
+            )
             for kind, some in ((LABELS, set(entry.labels)), (WORDS, telling), (FILES, set(entry.files))):
                 add(kind, some, at)
             for place, ref in enumerate(entry.depends):
@@ -218,8 +235,10 @@ class TaskIndex:
 
     def rows(self, where: str = "", values: Sequence[Any] = ()) -> Iterator[IndexRow]:
         """Yield tasks. `where` is SQL of this module, never text of a caller."""
-        for found in self._db.execute(f"SELECT {_COLUMNS} FROM task JOIN project ON project.n = task.project {where}",  # noqa: S608
-                                      values):  # fmt: skip
+        for found in self._db.execute(
+            f"SELECT {_COLUMNS} FROM task JOIN project ON project.n = task.project {where}",  # noqa: S608
+            values,
+        ):
             yield IndexRow(*found)
 
     def task(self, project: str, id_: str) -> IndexRow | None:

@@ -194,7 +194,18 @@ def _task_version(task: BacklogTask) -> str:
 
 def _index_entry(task: BacklogTask, version: str) -> IndexEntry:
     return IndexEntry(
-        task.id, task.title, task.status, task.priority, task.type, task.parent_id, task.description or "",
-        task.labels, task.files, task.depends, version, task.uid or "", task.aliases,
+        task.id,
+        task.title,
+        task.status,
+        task.priority,
+        task.type,
+        task.parent_id,
+        task.description or "",
+        task.labels,
+        task.files,
+        task.depends,
+        version,
+        task.uid or "",
+        task.aliases,
         tuple(task.uids.get(ref, "") for ref in task.depends) if task.uids else (),
-    )  # fmt: skip
+    )

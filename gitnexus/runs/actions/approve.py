@@ -134,8 +134,14 @@ def release_if_waiting(run: OpenRun, action: str, let_go: Callable[[], None]) ->
 
 def _log_decision(run: OpenRun, found: JudgedRequest) -> None:
     decision = found.decision
-    body = {"action": found.action, "verdict": decision.verdict, "rule": shorten_text(decision.rule, 200),
-            "why": shorten_text(decision.why), "risk": decision.risk, "tags": list(decision.tags)}  # fmt: skip
+    body = {
+        "action": found.action,
+        "verdict": decision.verdict,
+        "rule": shorten_text(decision.rule, 200),
+        "why": shorten_text(decision.why),
+        "risk": decision.risk,
+        "tags": list(decision.tags),
+    }
     run.log.append("action.judged", GATE, body)
 
 

@@ -20,8 +20,9 @@ def action_card(run: OpenRun, action: str) -> tuple[Card, RevealCard]:
     said, inputs, is_patch = _card_text(run, request), _command_input(run, request), request.kind == "patch"
 
     def card(reveal: Reveal | None = None) -> Card:
-        made = build_card(run.repo, request, found.decision, gatekeeper.mode, summary,
-                       gatekeeper.around, reveal, inputs)  # fmt: skip
+        made = build_card(
+            run.repo, request, found.decision, gatekeeper.mode, summary, gatekeeper.around, reveal, inputs
+        )
 
         more = [*_origin_row(run)]
         if is_patch:

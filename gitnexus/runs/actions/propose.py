@@ -129,9 +129,15 @@ class ProposalContext(NamedTuple):
 
 
 def log_proposal(
-    run: OpenRun, action: str, request: Request, summary: str, node: str, context: ProposalContext | None = None,
-    *, refused: GateDecision | None = None,
-) -> GateDecision:  # fmt: skip
+    run: OpenRun,
+    action: str,
+    request: Request,
+    summary: str,
+    node: str,
+    context: ProposalContext | None = None,
+    *,
+    refused: GateDecision | None = None,
+) -> GateDecision:
     """Log a request with the gate's decision, which is returned. What it replaces is withdrawn.
 
     `refused` is the denial of a part of it, if any. Raises: NexusError.

@@ -22,8 +22,15 @@ def issue_action_token(
     token = gatekeeper.approve_request(found.request, of, scope, unseen=unseen)
     # Store the token before logging the approval: after a kill it is there to continue with.
     kept = run.artifacts.write(f"approval-{found.action}", token.encode(), exact=True)
-    body = {"action": found.action, "digest": of, "by": shorten_text(by, 200), "scope": scope, "token": kept.digest,
-            "why": shorten_text(rule), **({"unseen": True} if unseen else {})}  # fmt: skip
+    body = {
+        "action": found.action,
+        "digest": of,
+        "by": shorten_text(by, 200),
+        "scope": scope,
+        "token": kept.digest,
+        "why": shorten_text(rule),
+        **({"unseen": True} if unseen else {}),
+    }
     run.log.append("permission.granted", GATE, body)
 
 

@@ -72,9 +72,15 @@ _PROPOSER = (
 
 
 def run_agent(
-    run: OpenRun, definition: RunDefinition, node: RunNode, show: Show, network: Network | None = None,
-    duty: RoleBrief | None = None, budgets: tuple[SpendingLimit, ...] = (), session: str | None = None,
-) -> AgentEnd:  # fmt: skip
+    run: OpenRun,
+    definition: RunDefinition,
+    node: RunNode,
+    show: Show,
+    network: Network | None = None,
+    duty: RoleBrief | None = None,
+    budgets: tuple[SpendingLimit, ...] = (),
+    session: str | None = None,
+) -> AgentEnd:
     """Run the agent of a node; return how it ended by its own account. Raises: NexusError.
 
     `duty` is the role's instructions and restrictions; `budgets` are spending limits besides the run's budget.
@@ -89,8 +95,19 @@ def run_agent(
     make_private_folder(private / "home")
     # A process of its own for each caller, and only when it calls: it has the user's rights, and reads what agents say.
     # The step is set here, where the agent has no influence: its role depends on it.
-    argv = (sys.executable, "-P", "-m", "gitnexus", "-C", str(run.repo.folder), "mcp", "--run", run.record.id,
-            "--node", node.id)  # fmt: skip
+    argv = (
+        sys.executable,
+        "-P",
+        "-m",
+        "gitnexus",
+        "-C",
+        str(run.repo.folder),
+        "mcp",
+        "--run",
+        run.record.id,
+        "--node",
+        node.id,
+    )
     with open_tool_relay(private, argv, run.folder / "server.log") as server:
         given = _AgentInputs(server, private, session, duty or RoleBrief(), budgets)
         return without_secrets_in_end(_run_with_inputs(run, definition, node, show, network, given))
@@ -244,9 +261,14 @@ class _OutputListener:
     """Processes a program's output: lines to its reader, messages to log and screen, everything to an artifact."""
 
     def __init__(
-        self, run: OpenRun, node: RunNode, reader: OutputReader, show: Show, budgets: tuple[SpendingLimit, ...],
+        self,
+        run: OpenRun,
+        node: RunNode,
+        reader: OutputReader,
+        show: Show,
+        budgets: tuple[SpendingLimit, ...],
         tokens_before: int,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.reader = reader
         self._budgets = budgets
         self._tokens_before = tokens_before

@@ -172,8 +172,13 @@ def project_run_tools(run: OpenRun) -> dict[str, Tool[OpenRun]]:
 def _call_project_tool(name: str, tool: PackTool, run: OpenRun, given: Mapping[str, Any]) -> dict[str, Any]:
     """Propose the command of a tool: judged, shown and executed like any other."""
     summary = summary_of_call(name, tool, given.get("summary", ""))
-    how = {"cwd": tool.cwd, "seconds": tool.seconds, "network": tool.network,
-           "reads": tool.reads, "writes": tool.writes}  # fmt: skip
+    how = {
+        "cwd": tool.cwd,
+        "seconds": tool.seconds,
+        "network": tool.network,
+        "reads": tool.reads,
+        "writes": tool.writes,
+    }
     return action_or_question_state(run, ask.propose_command(run, argv_for_call(tool, given), summary, how))
 
 

@@ -102,9 +102,15 @@ def _marked_worktrees(repo: Repo) -> Iterator[tuple[Path, set[str]]]:
 
 
 def clean_run(
-    context: CleanupContext, run: Run, targets: Callable[[], Sequence[Target]], *, named: bool, force: bool,
-    stopped: bool = False, aside: Sequence[Path] = (),
-) -> Cleaned:  # fmt: skip
+    context: CleanupContext,
+    run: Run,
+    targets: Callable[[], Sequence[Target]],
+    *,
+    named: bool,
+    force: bool,
+    stopped: bool = False,
+    aside: Sequence[Path] = (),
+) -> Cleaned:
     """Move one run's worktree and the folders of killed attempts (`aside`) to the trash, and delete its branch.
 
     `targets` returns the branches that most likely hold its work, asked only where that is not known yet.

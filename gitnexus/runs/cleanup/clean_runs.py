@@ -65,8 +65,18 @@ def clean_runs(state: State, word: str | None, *, dry_run: bool = False, force: 
     merged = {} if word else _merged_tips(state)
     for run in runs:
         try:
-            found.append(_clean_one_run(state, run, moment, named=word is not None, force=force, dry_run=dry_run,
-                                  merged=merged, said=run.id in said))  # fmt: skip
+            found.append(
+                _clean_one_run(
+                    state,
+                    run,
+                    moment,
+                    named=word is not None,
+                    force=force,
+                    dry_run=dry_run,
+                    merged=merged,
+                    said=run.id in said,
+                )
+            )
         except Busy as exc:
             if word:
                 raise
@@ -99,9 +109,16 @@ def _release_rescued(state: State, *, named: bool, dry_run: bool) -> list[Releas
 
 
 def _clean_one_run(
-    state: State, run: Run, moment: datetime, *, named: bool, force: bool, dry_run: bool, merged: Mapping[str, str],
+    state: State,
+    run: Run,
+    moment: datetime,
+    *,
+    named: bool,
+    force: bool,
+    dry_run: bool,
+    merged: Mapping[str, str],
     said: bool = False,
-) -> Cleaned:  # fmt: skip
+) -> Cleaned:
     aside = sorted(one for one in (_runs_folder(state) / run.id).glob(_ASIDE) if one.is_dir() and not one.is_symlink())
     with contextlib.ExitStack() as held:
         stopped = False

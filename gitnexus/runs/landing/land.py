@@ -209,11 +209,25 @@ def _landing_voucher(context: _LandingContext, run: Run) -> Callable[..., str]:
         request = (
             merge_request_digest(run.id, parents, result) if parents else f"sha256:{hashlib.sha256(said).hexdigest()}"
         )
-        expected = ExpectedAction(project=context.approvers.project, run=run.id, action=ACTION, kind="patch",
-                            request=request, mode="default", base=base, result=result,
-                            patch_id=patch)  # fmt: skip
-        claims = make_claims(expected, scope="once", ledger=ledger.begin(moment), approver=signer.key_id, now=moment,
-                          lasts=timedelta(minutes=5))  # fmt: skip
+        expected = ExpectedAction(
+            project=context.approvers.project,
+            run=run.id,
+            action=ACTION,
+            kind="patch",
+            request=request,
+            mode="default",
+            base=base,
+            result=result,
+            patch_id=patch,
+        )
+        claims = make_claims(
+            expected,
+            scope="once",
+            ledger=ledger.begin(moment),
+            approver=signer.key_id,
+            now=moment,
+            lasts=timedelta(minutes=5),
+        )
         claims = claims.changed(seen=format_statement(read_pin(context.repo.common_dir), GUARDED))
         token = issue_token(claims, signer)
         ledger.spend(claims, moment)  # it proves what was done here, and grants nothing
@@ -250,11 +264,20 @@ def _is_path_taken(place: Path, path: str, touched: set[str]) -> bool:
 
 
 def _merge_branch(context: _LandingContext, run: Run, plan: LandingPlan, count: int) -> str:
-    done = user_git.run_user_git(context.place, "merge", "--no-ff", "--quiet", "--no-stat", "-m",
-                     plan.message or merge_message(run, count), plan.target)  # fmt: skip
+    done = user_git.run_user_git(
+        context.place,
+        "merge",
+        "--no-ff",
+        "--quiet",
+        "--no-stat",
+        "-m",
+        plan.message or merge_message(run, count),
+        plan.target,
+    )
     if done.returncode != 0 and not _is_head(context, lambda row: row.parents == (plan.head, plan.target)):
-        raise _git_failure(done, f"git did not merge {run.branch}",
-                           "nothing was changed; a hook of yours may have refused it")  # fmt: skip
+        raise _git_failure(
+            done, f"git did not merge {run.branch}", "nothing was changed; a hook of yours may have refused it"
+        )
     return _require_planned_head(context, run, plan)
 
 
@@ -283,8 +306,9 @@ def _fast_forward_branch(context: _LandingContext, run: Run, plan: LandingPlan) 
         rows = iterate_commits(context.git, CommitRange(target, (plan.head,)))
         for proof in prove_commits(context.git, rows, context.approvers, (plan.head,)):
             if proof.status != "approved":
-                raise VerificationFailed(f"{run.id} could not be verified afterwards: {proof.reason}",
-                                         hint="land it with --merge")  # fmt: skip
+                raise VerificationFailed(
+                    f"{run.id} could not be verified afterwards: {proof.reason}", hint="land it with --merge"
+                )
     done = user_git.run_user_git(context.place, "merge", "--ff-only", "--quiet", "--no-stat", target)
     if done.returncode != 0 and not _is_head(context, lambda row: row.id == target):
         raise _git_failure(done, f"git did not take {run.id} in", "nothing was changed; try again")

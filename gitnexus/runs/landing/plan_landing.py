@@ -51,15 +51,22 @@ class LandingPlan(NamedTuple):
 def refuse_unfinished_run(run: Run, tip: str) -> None:
     """Raise an error unless the run has completed and its branch is at its last commit. Raises: Failed, …."""
     if run.status in ("waiting", "blocked"):
-        raise Failed(f"{run.id} waits for an approval", hint=f"git nexus review {run.id} shows what waits",
-                     fix=f"git nexus review {run.id}")  # fmt: skip
+        raise Failed(
+            f"{run.id} waits for an approval",
+            hint=f"git nexus review {run.id} shows what waits",
+            fix=f"git nexus review {run.id}",
+        )
     if run.status == "running":
-        raise Failed(f"{run.id} has not ended",
-                     hint=f"git nexus review {run.id} shows whether it waits; git nexus resume {run.id} continues it",
-                     fix=f"git nexus review {run.id}")  # fmt: skip
+        raise Failed(
+            f"{run.id} has not ended",
+            hint=f"git nexus review {run.id} shows whether it waits; git nexus resume {run.id} continues it",
+            fix=f"git nexus review {run.id}",
+        )
     if run.status in ("failed", "cancelled"):
-        raise Failed(f"{run.id} is {run.status}, so it does not land as a whole",
-                     hint=f"what was approved is on {run.branch}: merge or cherry-pick that yourself")  # fmt: skip
+        raise Failed(
+            f"{run.id} is {run.status}, so it does not land as a whole",
+            hint=f"what was approved is on {run.branch}: merge or cherry-pick that yourself",
+        )
     if run.head and tip != run.head:
         raise VerificationFailed(
             f"{run.branch} is not where the run left it: {tip[:12]} instead of {run.head[:12]}",
@@ -87,9 +94,15 @@ def refuse_unapproved_branch(run: Run, rows: Sequence[CommitRow], proofs: Sequen
 
 
 def plan_landing(
-    git: PrivateGit, ids: PatchIds, run: Run, rows: Sequence[CommitRow], head: str, way: Way, vouch: Vouch,
+    git: PrivateGit,
+    ids: PatchIds,
+    run: Run,
+    rows: Sequence[CommitRow],
+    head: str,
+    way: Way,
+    vouch: Vouch,
     renew: Renew | None = None,
-) -> LandingPlan:  # fmt: skip
+) -> LandingPlan:
     """Return how verified commits land on `head` in the given way. Raises: Conflict, ApprovalNeeded."""
     try:
         return _plan_approved(git, ids, run, rows, head, way, vouch)
@@ -107,7 +120,7 @@ def plan_landing(
 
 def _plan_reapproved(
     git: PrivateGit, run: Run, rows: Sequence[CommitRow], head: str, way: Way, result: str, token: str
-) -> LandingPlan:  # fmt: skip
+) -> LandingPlan:
     """Return the plan to land the result of a merge that has its own approval."""
     found, tip = _gathered_trailers(run, rows), rows[-1].id
     if way == "merge":
@@ -176,9 +189,7 @@ def author_environment(raw: bytes) -> dict[str, str]:
     return {"GIT_AUTHOR_NAME": name, "GIT_AUTHOR_EMAIL": email, "GIT_AUTHOR_DATE": f"@{when}"}
 
 
-def _merged_tree(
-    git: PrivateGit, ids: PatchIds, run: Run, rows: Sequence[CommitRow], head: str, onto: str
-) -> str:  # fmt: skip
+def _merged_tree(git: PrivateGit, ids: PatchIds, run: Run, rows: Sequence[CommitRow], head: str, onto: str) -> str:
     if not is_ancestor(git, run.base, head):
         raise Conflict(
             f"this branch does not have the commit that {run.id} began at, and a merge would bring more than the run",

@@ -61,8 +61,18 @@ def draft_pull_request(state: State, word: str) -> PullRequestDraft:
         rows = list(iterate_commits(git, CommitRange(tip, (run.base,))))
         proofs = list(prove_commits(git, rows, approvers))
         refuse_unapproved_branch(run, rows, proofs)
-        stat = git.must("diff-tree", "--stat=100", "--no-color", "--no-renames", "--no-ext-diff", "--no-textconv", "-r",
-                        run.base, tip, "--")  # fmt: skip
+        stat = git.must(
+            "diff-tree",
+            "--stat=100",
+            "--no-color",
+            "--no-renames",
+            "--no-ext-diff",
+            "--no-textconv",
+            "-r",
+            run.base,
+            tip,
+            "--",
+        )
     told = PullRequestFacts(
         {key: one.name for key, one in approvers.known.items()},
         test_result_lines(state, run, tip),
@@ -98,23 +108,38 @@ def open_pull_request(state: State, made: PullRequestDraft) -> str:
     base = ["--base", made.onto] if made.onto else []
     argv = {
         "gh": ["pr", "create", "--head", made.run.branch, *base, "--title", made.text.title, "--body-file", "-"],
-        "glab": ["mr", "create", "--yes", "--source-branch", made.run.branch,
-                 *(["--target-branch", made.onto] if made.onto else []),
-                 "--title", made.text.title, "--description", made.text.body],
-    }[made.tool]  # fmt: skip
+        "glab": [
+            "mr",
+            "create",
+            "--yes",
+            "--source-branch",
+            made.run.branch,
+            *(["--target-branch", made.onto] if made.onto else []),
+            "--title",
+            made.text.title,
+            "--description",
+            made.text.body,
+        ],
+    }[made.tool]
     program = shutil.which(made.tool) or made.tool
     try:
         done = subprocess.run(
-            [program, *argv], cwd=state.repo.folder, input=made.text.body.encode(), capture_output=True, check=False,
+            [program, *argv],
+            cwd=state.repo.folder,
+            input=made.text.body.encode(),
+            capture_output=True,
+            check=False,
             timeout=_SECONDS,
-        )  # fmt: skip
+        )
     except (OSError, subprocess.TimeoutExpired) as exc:
         raise Failed(
             f"{made.tool} could not be run: {exc}", hint="the branch is pushed; open it in the browser"
         ) from exc
     if done.returncode != 0:
-        raise Failed(f"{made.tool} did not open it: {git_error_line(done.stderr or done.stdout)}",
-                     hint="the branch is pushed; git nexus pr --print has the words")  # fmt: skip
+        raise Failed(
+            f"{made.tool} did not open it: {git_error_line(done.stderr or done.stdout)}",
+            hint="the branch is pushed; git nexus pr --print has the words",
+        )
     found = re.findall(r"https?://\S+", done.stdout.decode("utf-8", "replace"))
     return one_line(found[-1], 300) if found else ""
 

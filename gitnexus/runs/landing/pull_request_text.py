@@ -42,10 +42,19 @@ def render_pull_request(
         ("What was done", [*done, "", *_as_code_block(stat)]),
         ("Approvals", who),
         ("Tests", tests),
-        ("How to verify", ["```sh", "git fetch origin refs/nexus/state:refs/nexus/state", verify, "```", "",
-                           f"Run {run.id}, agent {_as_inline_code(run.agent)}. Merge or rebase it; for a squash use "
-                           "`git nexus land --squash`, which keeps the approvals verifiable."]),
-    ]  # fmt: skip
+        (
+            "How to verify",
+            [
+                "```sh",
+                "git fetch origin refs/nexus/state:refs/nexus/state",
+                verify,
+                "```",
+                "",
+                f"Run {run.id}, agent {_as_inline_code(run.agent)}. Merge or rebase it; for a squash use "
+                "`git nexus land --squash`, which keeps the approvals verifiable.",
+            ],
+        ),
+    ]
     body = "\n\n".join(f"## {title}\n\n" + "\n".join(lines) for title, lines in parts) + "\n"
     return PullRequest(first_line(run.title) or f"Run {run.id}", body)
 

@@ -128,11 +128,16 @@ class RunModelTools:
     def _log_call(self, name: str, words: str, error: str, why: str, *, size: int, milliseconds: int) -> None:
         self._calls += 1
         body: dict[str, Any] = {
-            "tool": name, "node": self._order.node.id, "ok": not why, "what": shorten_text(words, 1000),
-            "number": self._calls, "bytes": size, "milliseconds": milliseconds,
+            "tool": name,
+            "node": self._order.node.id,
+            "ok": not why,
+            "what": shorten_text(words, 1000),
+            "number": self._calls,
+            "bytes": size,
+            "milliseconds": milliseconds,
             **({"step": self._order.step} if self._order.step else {}),
             **({"why": shorten_text(why, 1000), "error": error} if why else {}),
-        }  # fmt: skip
+        }
         self._run.log.append("tool.called", self._order.node.adapter, body)
 
 

@@ -85,8 +85,11 @@ def _why_too_large(git: PrivateGit, proposed: ProposedTree, limits: StepLimits) 
     files = len(proposed.changes)
     counts = changed_line_counts(git, proposed.base_tree, proposed.result_tree) if limits.lines else []
     lines = sum((one.added or 0) + (one.removed or 0) for one in counts)
-    over = [f"{has:,} {what} of {most:,}" for what, has, most in (("files", files, limits.files),
-            ("lines", lines, limits.lines)) if most and has > most]  # fmt: skip
+    over = [
+        f"{has:,} {what} of {most:,}"
+        for what, has, most in (("files", files, limits.files), ("lines", lines, limits.lines))
+        if most and has > most
+    ]
     return (
         f"it changes more than one step may: {' and '.join(over)}; change less, or ask for the step to be split "
         "(needs_plan_patch)"

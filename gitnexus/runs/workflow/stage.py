@@ -137,8 +137,11 @@ class LiveStage:
 
     def agent_questions(self, node: str) -> Sequence[tuple[str, str]]:
         """Return the open questions of a node's agent."""
-        mine = {one.body["question"] for one in self.run.events()
-                if one.kind == "question.asked" and one.body.get("node") == node}  # fmt: skip
+        mine = {
+            one.body["question"]
+            for one in self.run.events()
+            if one.kind == "question.asked" and one.body.get("node") == node
+        }
         return [(name, text) for name, text in self.run.view().questions.items() if name in mine]
 
     def prove(

@@ -27,9 +27,14 @@ from gitnexus.workflow.specialist import FUNCTIONS
 
 
 def start_workflow(
-    state: State, definition: WorkflowDefinition, title: str = "", *, base: str = "HEAD", mode: Mode | None = None,
+    state: State,
+    definition: WorkflowDefinition,
+    title: str = "",
+    *,
+    base: str = "HEAD",
+    mode: Mode | None = None,
     task: str = "",
-) -> OpenRun:  # fmt: skip
+) -> OpenRun:
     """Start a run of a workflow; `drive_run` continues it. Raises: NexusError, before anything is created."""
     definition = check_workflow(_with_backends(state, definition), "the workflow")
     _refuse_editing_agents(state, definition)

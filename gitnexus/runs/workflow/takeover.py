@@ -60,9 +60,10 @@ def next_agents(node: WorkflowNode, settings: WorkflowSettings, down: dict[str, 
         return ()  # named by the user or the workflow: nobody else is meant
     same = runs_in_worktree(node)
     return [
-        name for name in names
+        name
+        for name in names
         if name != node.adapter and name not in down and runs_in_worktree(node.changed(adapter=name)) == same
-    ]  # fmt: skip
+    ]
 
 
 def _past_those_down(
@@ -79,8 +80,13 @@ def _past_those_down(
     known = run.view().nodes.get(node.id)
     text = f"{node.id}: {before} is down ({down[before]}), so {node.adapter} takes over"
     run.log.append("agent.progress", "nexus", {"text": shorten_text(text), "node": node.id})
-    body: dict[str, Any] = {"node": node.id, "agent": node.role or node.specialist, "adapter": node.adapter,
-                            "op": node.type, "attempt": (known.attempts if known else 0) + 1}  # fmt: skip
+    body: dict[str, Any] = {
+        "node": node.id,
+        "agent": node.role or node.specialist,
+        "adapter": node.adapter,
+        "op": node.type,
+        "attempt": (known.attempts if known else 0) + 1,
+    }
     if known is None or known.adapter != node.adapter:  # else it took over at an earlier step of this node
         run.log.append("node.started", "nexus", body)
     show(text)

@@ -19,9 +19,14 @@ from gitnexus.workflow.flow import WorkflowVerdict
 
 
 def drive_workflow(
-    run: OpenRun, show: Show, review: Review | None, network: Network | None = None, ask: Ask | None = None,
-    *, ends: bool = False,
-) -> frozenset[str]:  # fmt: skip
+    run: OpenRun,
+    show: Show,
+    review: Review | None,
+    network: Network | None = None,
+    ask: Ask | None = None,
+    *,
+    ends: bool = False,
+) -> frozenset[str]:
     """Drive a workflow as far as possible; return what it saw to be open at last. Raises: NexusError."""
     definition = run.workflow()
     if definition is None:
@@ -42,9 +47,13 @@ def drive_workflow(
 
 
 def _run_engine(
-    run: OpenRun, definition: WorkflowDefinition, show: Show, review: Review | None, network: Network | None,
+    run: OpenRun,
+    definition: WorkflowDefinition,
+    show: Show,
+    review: Review | None,
+    network: Network | None,
     ask: Ask | None,
-) -> frozenset[str]:  # fmt: skip
+) -> frozenset[str]:
     if failed := _prepare_if_needed(run, definition, show, network):
         _log_run_finished(run, WorkflowVerdict(False, failed))
         return frozenset()

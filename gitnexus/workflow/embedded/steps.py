@@ -27,10 +27,14 @@ _AFTER = re.compile(
 # What cannot be taken back, and what many other things hang on. Words, so that a person can foresee it.
 _DESTROYS = re.compile(
     r"\b(?:delete|drop|purge|wipe|erase|truncate|force[- ]push|rewrite history|reset --hard|rm -r|rm -rf|git push|"
-    r"publish|deploy|lösche|löschen|verwerfe)\w*\b", re.I)  # fmt: skip
+    r"publish|deploy|lösche|löschen|verwerfe)\w*\b",
+    re.I,
+)
 _DELICATE = re.compile(
     r"\b(?:migrat|schema|auth|password|credential|secret|permission|security|crypt|token|payment|production|release|"
-    r"rename|remove|replace|upgrade|dependency|dependencies)\w*\b", re.I)  # fmt: skip
+    r"rename|remove|replace|upgrade|dependency|dependencies)\w*\b",
+    re.I,
+)
 _DELICATE_PATH = re.compile(
     r"(?:^|/)(?:\.github|\.gitlab|\.ci|migrations?|Dockerfile|docker-compose|pyproject\.toml|package\.json|Cargo\.toml|"
     r"go\.mod|setup\.py|requirements[^/]*\.txt|Makefile)"

@@ -20,10 +20,14 @@ def list_phases(nexus: "Nexus") -> None:
     """List the phases, in the order of the agenda."""
     phases = load_doc_graph(nexus.state).phases
     rows = [
-        [one_line(doc.id or doc.path, 60), click.style(doc.status or "?", fg=STATUS_COLOURS.get(doc.status)),
-         f"{sum(bool(one.done) for one in doc.steps)}/{len(doc.steps)}", one_line(doc.title, 80)]
+        [
+            one_line(doc.id or doc.path, 60),
+            click.style(doc.status or "?", fg=STATUS_COLOURS.get(doc.status)),
+            f"{sum(bool(one.done) for one in doc.steps)}/{len(doc.steps)}",
+            one_line(doc.title, 80),
+        ]
         for doc in phases
-    ]  # fmt: skip
+    ]
     none = "No phases yet.\nNext: git nexus agenda phase add NAME"
     print_answer(
         {"phases": [phase_as_json(doc) for doc in phases]}, format_columns(rows, indent="") or none, nexus.described
