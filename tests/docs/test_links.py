@@ -45,6 +45,14 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
     assert {page for page in PAGES if page not in met} == set()
 
 
+def test_the_index_lists_every_decision_under_its_title() -> None:
+    index = " ".join((ROOT / "docs" / "index.md").read_text(encoding="utf-8").split())
+    decisions = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+    titles = {page: page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ") for page in decisions}
+
+    assert [page.name for page, title in titles.items() if f"[{title}](decisions/{page.name})" not in index] == []
+
+
 def test_every_page_of_the_docs_links_the_glossary() -> None:
     glossary = ROOT / "docs" / "explanation" / "glossary.md"
     pages = [page for page in PAGES if page.is_relative_to(ROOT / "docs") and page != glossary]
