@@ -17,7 +17,7 @@ from gitnexus.workflow.definition import WorkflowDefinition, WorkflowNode, make_
 from gitnexus.workflow.engine import Engine
 from gitnexus.workflow.engine_protocol import CommitProof, NodeAction
 from gitnexus.workflow.packing import BatchLimits, PackedPlan, pack_plan
-from gitnexus.workflow.specialist import WorkOrder, WorkResult
+from gitnexus.workflow.specialist import StepLimits, WorkOrder, WorkResult
 
 NODES = 100
 
@@ -55,7 +55,18 @@ class FileStage:
     def act(self, node: WorkflowNode, step: str, node_action: NodeAction) -> str:
         return "nothing is done here"
 
-    def prove(self, node: WorkflowNode, node_action: NodeAction, commands: Sequence[Sequence[str]]) -> str:
+    def agent_takes_steps(self, node: str) -> bool:
+        return False
+
+    def asks_about_new_plan(self, node: str) -> bool:
+        return False
+
+    def agent_questions(self, node: str) -> Sequence[tuple[str, str]]:
+        return ()
+
+    def prove(
+        self, node: WorkflowNode, node_action: NodeAction, commands: Sequence[Sequence[str]], limits: StepLimits
+    ) -> str:
         return ""
 
     def prove_commit(self, node: WorkflowNode, commands: Sequence[Sequence[str]]) -> CommitProof:

@@ -390,7 +390,7 @@ def test_opencode_is_late_until_its_own_package_was_fetched(repository: Path, se
 
     assert len(first) == 1
     assert f"downloads @opencode-ai/plugin into {places[0]}, {places[1]} at its next start" in first[0]
-    assert first[0].endswith("npm_config_offline=true opencode")
+    assert first[0].endswith("; npm_config_offline=true opencode starts at once")
     assert second == []
     assert f"into {places[1]} at" in third[0]
 
