@@ -64,11 +64,11 @@ class ProjectToolHandlers:
                 # It may take minutes, and the other tools are asked meanwhile.
                 return _tool_result(await to_thread.run_sync(call, abandon_on_cancel=True), failed=False)
             return _tool_result(call_session_tool(run, params.name, params.arguments or {}), failed=False)
-        except ApprovalNeeded as exc:
-            way = "a person can call it at a terminal: git nexus tool"
-            return _tool_result({"error": reason_without_secrets(exc.message), "hint": way}, failed=True)
         except NexusError as exc:
-            return _tool_result({"error": reason_without_secrets(exc.message)}, failed=True)
+            answer = {"error": reason_without_secrets(exc.message)}
+            if isinstance(exc, ApprovalNeeded) and packs.is_pack_name(params.name):
+                answer["hint"] = "a person can call it at a terminal: git nexus tool"
+            return _tool_result(answer, failed=True)
         except OSError as exc:
             return _tool_result({"error": f"the system reported: {exc.strerror or exc}"}, failed=True)
 

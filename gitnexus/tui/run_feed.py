@@ -82,7 +82,8 @@ class RunFeed:
             asked = card.run == run and card.kind == "question"
             if asked and card.action not in view.questions and card.settled != "answered":
                 self._chat.put(replace(card, settled="answered"))
-            if card.run == run and card.kind == "error" and card.waits and view.status == "running" and not over:
+            # By now the run may wait again, or even be over.
+            if card.run == run and card.kind == "error" and card.waits and view.status != "failed":
                 self._chat.put(replace(card, settled="tried again"))
 
     def _update_action_card(self, run: str, action: str, one: ActionView, *, over: bool) -> None:
