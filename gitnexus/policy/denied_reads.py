@@ -20,13 +20,13 @@ from gitnexus.git import discover
 from gitnexus.git.child import run_git as git_run
 from gitnexus.git.worktrees import list_worktrees
 from gitnexus.policy.compiled_rules import CompiledPolicy
-from gitnexus.policy.gitreads import paths_shown_by, shows_files
+from gitnexus.policy.gitreads import paths_shown_by, shows_files, takes_in
 from gitnexus.policy.globs import GlobTarget, expand_braces, glob_targets, widen_classes
 from gitnexus.policy.model import CommandRequest, GateDecision
 from gitnexus.policy.parts import CommandPart, parts_of_command
 from gitnexus.policy.programs import program_name, unwrap_command
 from gitnexus.policy.searches import follows_links, is_search, paths_named_in
-from gitnexus.policy.taken_in import files_taken_in, takes_in
+from gitnexus.policy.taken_in import files_taken_in
 from gitnexus.policy.word_paths import ANY_FILE
 
 MOST_ENTRIES = 20_000

@@ -97,6 +97,11 @@ def paths_shown_by(argv: Sequence[str]) -> tuple[str, ...]:
     return paths if all(map(_is_plain_path, paths)) else ()
 
 
+def takes_in(argv: Sequence[str]) -> bool:
+    """True for a git command that takes the content of files into the index or a commit."""
+    return split_verb(argv)[0] in ("add", "commit")
+
+
 def split_verb(argv: Sequence[str]) -> tuple[str | None, Sequence[str]]:
     """Return the subcommand of a git command, None without one, and the words after it."""
     verb = first_subcommand(argv)

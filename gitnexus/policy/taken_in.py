@@ -19,11 +19,6 @@ _CHANGED = ("diff-files", "--name-only", "-z", "--")
 _NEW = ("ls-files", "--others", "-z")
 
 
-def takes_in(argv: Sequence[str]) -> bool:
-    """True for a git command that takes the content of files into the index or a commit."""
-    return split_verb(argv)[0] in ("add", "commit")
-
-
 def files_taken_in(argv: Sequence[str], folder: str, top: str, specs: Sequence[str]) -> Iterator[str]:
     """Yield those of the files that `specs` match which the command would take in, as full paths.
 

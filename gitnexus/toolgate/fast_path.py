@@ -120,10 +120,10 @@ def _is_telling(command: "shell.ShellCommand") -> bool:
 
 def _may_reach_more_files(argv: "tuple[str, ...]") -> bool:
     """True for a command that may reach files beyond its words: by a search, a pattern, another folder or an index."""
+    from gitnexus.policy.gitreads import takes_in
     from gitnexus.policy.parts import changes_folder
     from gitnexus.policy.programs import WRAPPERS, program_name
     from gitnexus.policy.searches import is_search
-    from gitnexus.policy.taken_in import takes_in
 
     if not argv or not argv[0] or changes_folder(argv):
         return bool(argv)

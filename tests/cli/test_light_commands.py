@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import trust
+
 HEAVY = ("pydantic", "pygit2", "mcp", "textual")
 # One process that has imported nothing of ours but the table of commands; each command runs in a fork of it.
 _SCRIPT = """
@@ -46,8 +48,8 @@ def harness_event(project: Path, event: str, name: str, **fields: object) -> tup
     return ["hook", "harness", "claude-code", event], json.dumps(payload)
 
 
-def run_in_forks(project: Path, calls: list[tuple[list[str], str]]) -> list[str]:
-    code = f"HEAVY = {HEAVY!r}\n{_SCRIPT}"
+def run_in_forks(project: Path, calls: list[tuple[list[str], str]], heavy: tuple[str, ...] = HEAVY) -> list[str]:
+    code = f"HEAVY = {heavy!r}\n{_SCRIPT}"
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     argv = [sys.executable, "-c", code, json.dumps(calls)]
     done = subprocess.run(argv, cwd=project, capture_output=True, text=True, check=True, env=env)
@@ -86,3 +88,19 @@ def test_hooks_load_no_heavy_library(project: Path) -> None:
     told = run_in_forks(project, calls)
 
     assert told == [f"{argv}: [] 0" for argv, _ in calls]
+
+
+def test_the_gate_starts_no_child_for_a_plain_command(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAUDE_CODE_ENTRYPOINT", "cli")
+    policy = "---\nversion: 1\nallow:\n- run: [git, log, '**']\ndeny:\n- read: ['private/**']\n---\n"
+    (project / ".nexus" / "policy.md").write_text(policy)
+    trust(project)
+    calls = [
+        harness_event(project, "pre_tool_use", "PreToolUse", tool_name="Bash", tool_input={"command": f"git log -{at}"})
+        for at in (1, 2)
+    ]
+    run_in_forks(project, calls[:1])  # takes in the edit of the policy, and remembers the rules
+
+    (told,) = run_in_forks(project, calls[1:], heavy=("subprocess", "dataclasses", "gitnexus.git.child"))
+
+    assert told == f"{calls[1][0]}: [] 0"
