@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.git import RefLocked, discover
+from gitnexus.git import RefLocked, discover, locks
 from gitnexus.git.config_edit import set_config_value
 from gitnexus.git.lock_notes import noted_ref_change
 from gitnexus.git.locks import change_refs
@@ -127,7 +127,10 @@ def test_a_new_packed_refs_that_a_killed_git_left_is_broken(project: Path, nexus
     assert f"nexus/{run}" not in run_git(project, "for-each-ref")
 
 
-def test_a_new_packed_refs_is_left_alone_while_somebody_else_has_the_lock(project: Path) -> None:
+def test_a_new_packed_refs_is_left_alone_while_somebody_else_has_the_lock(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(locks, "_PATIENCE", 0.1)
     tip = run_git(project, "rev-parse", "HEAD").strip()
     run_git(project, "update-ref", "refs/nexus/runs/x", tip)
     run_git(project, "pack-refs", "--all")

@@ -64,7 +64,11 @@ def test_a_format_that_libgit2_does_not_know_is_opened_with_children(process_of_
 
 @pytest.mark.parametrize(
     ("argv", "names"),
-    [(["mcp"], ["NativeObjects"]), (["chat", "--plain"], ["NativeObjects"]), (["status"], ["PlumbingObjects"])],
+    [
+        (["mcp"], ["NativeObjects"]),
+        pytest.param(["chat", "--plain"], ["NativeObjects"], marks=pytest.mark.slow),
+        (["status"], ["PlumbingObjects"]),
+    ],
 )
 def test_what_serves_or_waits_uses_pygit2_and_a_plain_command_does_not(
     argv: list[str], names: list[str], project: Path

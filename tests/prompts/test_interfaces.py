@@ -155,7 +155,7 @@ def test_ten_megabytes_are_not_read(speaks: Interface) -> None:
     assert sum(map(len, heard)) <= 2 * 2**20
 
 
-@pytest.mark.parametrize("manner", ["silent", "drip"])
+@pytest.mark.parametrize("manner", ["silent", pytest.param("drip", marks=pytest.mark.slow)])
 def test_a_slow_server_is_given_up_in_time(speaks: Interface, manner: str) -> None:
     with served("text:ok", manner, speaks=speaks) as stub:
         ask(stub)  # whatever is imported is imported

@@ -70,7 +70,7 @@ def test_both_ways_of_writing_get_along(repository: Path) -> None:
 @pytest.mark.parametrize(
     ("life", "kills"),
     [
-        ("long", 3),
+        pytest.param("long", 3, marks=pytest.mark.slow),
         ("short", 3),
         pytest.param("long", 60, marks=pytest.mark.slow(seconds=20)),
         pytest.param("short", 20, marks=pytest.mark.slow),

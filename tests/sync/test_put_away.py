@@ -181,7 +181,7 @@ def test_a_run_that_was_put_away_here_and_landed_elsewhere_tells_what_became_of_
     assert "made.txt" in nexus.ok("diff", run)
 
 
-@pytest.mark.parametrize("way", ["--merge", "--squash"])
+@pytest.mark.parametrize("way", [pytest.param("--merge", marks=pytest.mark.slow), "--squash"])
 def test_a_rescue_ref_goes_once_its_work_is_on_main(ada: Clone, bob: Clone, way: str) -> None:
     run = _put_away_here_and_landed_elsewhere(ada, bob, way)
     nexus, rescue = Nexus(ada.place), f"refs/nexus/rescue/{run}"

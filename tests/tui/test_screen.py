@@ -104,6 +104,7 @@ def test_a_risky_yes_needs_a_typed_word_which_cannot_be_pasted(project: Path) ->
     assert "a paste approves nothing" in text
 
 
+@pytest.mark.slow
 def test_the_input_completes_walks_back_and_takes_several_lines(project: Path) -> None:
     async def talk(person: Person) -> list[str]:
         box, seen = person.app.box, []

@@ -261,7 +261,7 @@ def test_a_run_that_is_named_after_queue_is_not_taken_for_a_remote(ada: Clone) -
     assert nexus("resume", "--queue").returncode == 2
 
 
-@pytest.mark.parametrize("how", ["--drain", "--once"])
+@pytest.mark.parametrize("how", [pytest.param("--drain", marks=pytest.mark.slow), "--once"])
 def test_a_run_that_this_machine_cannot_carry_out_is_told_and_stays_in_the_queue(
     ada: Clone, bob: Clone, hub: Path, how: str
 ) -> None:

@@ -77,7 +77,7 @@ def test_a_workflow_of_somebodys_own_can_be_chosen_and_doubt_brings_others() -> 
         ("stream", "the answer is not valid JSON"),
         ("garbage", "the answer broke off"),
         ("silent", "the model did not answer in 1 s"),
-        ("drip", "the model did not answer in 1 s"),
+        pytest.param("drip", "the model did not answer in 1 s", marks=pytest.mark.slow),
     ],
 )
 def test_whatever_the_server_does_wrong_the_rules_choose_and_it_is_said(manner: str, words: str) -> None:

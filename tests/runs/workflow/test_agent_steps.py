@@ -217,6 +217,7 @@ def test_a_program_says_by_a_tool_that_it_is_blocked_and_goes_on_once_it_was_ans
     assert nexus("replay", run, "--verify").returncode == 0
 
 
+@pytest.mark.slow
 def test_a_question_by_the_tool_ask_that_is_open_at_the_end_blocks_the_step_until_it_is_answered(
     nexus: Nexus, project: Path, sealed: Path, play: Path
 ) -> None:
@@ -246,6 +247,7 @@ def test_a_step_that_changes_more_than_it_may_goes_back_and_comes_to_no_card(
     assert nexus("replay", run, "--verify").returncode == 0
 
 
+@pytest.mark.slow
 def test_a_step_that_is_too_big_is_split_before_a_program_is_started_for_it(
     nexus: Nexus, project: Path, sealed: Path, play: Path
 ) -> None:
@@ -270,6 +272,7 @@ def test_a_step_that_is_too_big_is_split_before_a_program_is_started_for_it(
     assert nexus("replay", run, "--verify").returncode == 0
 
 
+@pytest.mark.slow
 def test_a_handoff_goes_to_who_is_set_for_that_role_though_the_workflow_has_no_node_of_it(
     nexus: Nexus, project: Path, sealed: Path, play: Path
 ) -> None:

@@ -97,6 +97,8 @@ def test_who_is_not_installed_is_passed_over(
     ]
 
 
+# It waits between its tries; who takes over is in test_who_may_take_over, and in test_agent_steps for a program.
+@pytest.mark.slow
 def test_the_next_one_takes_over_when_one_is_down_and_the_log_says_so(nexus: Nexus, project: Path) -> None:
     (project / "parser.py").write_text("def load_config():\n    return {}\n")
     set_up({

@@ -12,10 +12,8 @@ from tests.prompts.stub import calling, served
 from tests.runs.workflow.test_model_tools import DONE, events_of, set_model
 
 LOOK = calling(("repo_search", {"query": "total"}), ("repo_read_file", {"path": "code.txt"}))
-# Importing the libraries of the other two takes seconds.
-SLOW = [
-    pytest.param(one, marks=pytest.mark.slow) if one in ("anthropic", "gemini") else one for one in get_args(Interface)
-]
+# Importing the libraries of two of them takes seconds.
+SLOW = [pytest.param(one, marks=pytest.mark.slow) if one != "openai" else one for one in get_args(Interface)]
 
 
 @pytest.mark.parametrize("interface", SLOW)

@@ -177,6 +177,7 @@ def test_a_server_without_tools_gets_the_pack_alone(nexus: Nexus, project: Path,
     assert "the model takes no tools, so it reads only what it is given" in said
 
 
+@pytest.mark.slow
 def test_without_calls_or_tools_in_the_settings_none_are_offered(nexus: Nexus, project: Path) -> None:
     with served(DONE) as stub:
         set_model(project, stub.url, tools={"calls": 0})
@@ -185,6 +186,7 @@ def test_without_calls_or_tools_in_the_settings_none_are_offered(nexus: Nexus, p
     assert "tools" not in stub.asked[0]
 
 
+@pytest.mark.slow
 def test_a_server_in_trouble_is_asked_again_where_it_was(nexus: Nexus, project: Path) -> None:
     with served(calling(("repo_list_tree", {})), "cut:" + json.dumps(DONE), DONE) as stub:
         set_model(project, stub.url)
@@ -194,6 +196,7 @@ def test_a_server_in_trouble_is_asked_again_where_it_was(nexus: Nexus, project: 
     assert [len(one["messages"]) for one in stub.asked] == [2, 4, 4]
 
 
+@pytest.mark.slow
 def test_a_researcher_and_a_planner_may_look_too(nexus: Nexus, project: Path) -> None:
     plan = {"goal": "g", "steps": [{"id": "S1", "title": "the total", "files": ["code.txt"]}]}
     look = calling(("repo_search", {"query": "total"}))
