@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gitnexus.base.text import one_line
-from gitnexus.cycle import call
+from gitnexus.cycle import run_tool
 from gitnexus.ui.commands import NexusCommand
 from gitnexus.ui.output import count_of, print_answer
 from gitnexus.ui.session import with_session
@@ -24,7 +24,7 @@ def search_closed_cycles(session: "OpenSession", query: str | None, limit: int, 
 
     The newest come first. QUERY is found anywhere in a cycle, upper and lower case alike.
     """
-    found = call(session, "history_search", {"query": query or "", "last_n": limit, "scope": scope})
+    found = run_tool(session, "history_search", query=query or "", last_n=limit, scope=scope)
     blocks = [_format_cycle(row) for row in reversed(found["cycles"])]
     more = found["total"] - found["showing"]
     tail = [f"… {more} more: git nexus history -n {found['total']}"] if more else []

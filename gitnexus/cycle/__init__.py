@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 from gitnexus.cycle.session import Session
 
 if TYPE_CHECKING:
-    from gitnexus.cycle.table import TOOLS, call
+    from gitnexus.cycle.table import TOOLS, call, run_tool
 
-__all__ = ["TOOLS", "Session", "call"]
+__all__ = ["TOOLS", "Session", "call", "run_tool"]
 
 
 def __getattr__(name: str) -> Any:
     """Import the table of tools on first use: `git nexus status` only reads the session."""
-    if name in ("TOOLS", "call"):
+    if name in ("TOOLS", "call", "run_tool"):
         from gitnexus.cycle import table
 
         return getattr(table, name)

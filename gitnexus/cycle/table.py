@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from gitnexus.base.errors import NotFound
+from gitnexus.base.errors import Invalid, NotFound
+from gitnexus.base.text import is_utf8_name
 from gitnexus.base.tool import NO_PARAMETERS, Tool, check_parameters
 from gitnexus.cycle import agents, artifact, close, lifecycle, look, plan, resume, tasks
 from gitnexus.cycle.session import Session
@@ -157,7 +158,25 @@ TOOLS: dict[str, Tool[Session]] = {tool.name: tool for tool in _ALL}
 
 def call(session: Session, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
     """Run a tool as an agent calls it. Raises: NotFound, Invalid, Busy."""
+    tool = _find_tool(name)
+    return tool.run(session, check_parameters(tool, params))
+
+
+def run_tool(session: Session, name: str, **values: Any) -> dict[str, Any]:
+    """Run a tool with values of our own, whose types need no check: a command or a hook does not load pydantic for it.
+
+    Raises: NotFound, Busy, and Invalid for a text that is not UTF-8.
+    """
+    for key, value in values.items():
+        if not all(
+            is_utf8_name(text) for text in (value if isinstance(value, list) else [value]) if isinstance(text, str)
+        ):
+            raise Invalid(f"{key.replace('_', ' ')} is not UTF-8 text")
+    return _find_tool(name).run(session, {key: value for key, value in values.items() if value is not None})
+
+
+def _find_tool(name: str) -> Tool[Session]:
     tool = TOOLS.get(name.removeprefix("nx_"))
     if tool is None:
         raise NotFound(f"there is no tool {name!r}", hint=f"there are: {', '.join(TOOLS)}")
-    return tool.run(session, check_parameters(tool, params))
+    return tool

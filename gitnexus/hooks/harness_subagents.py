@@ -98,7 +98,7 @@ def _format_check_reminder(found: FinishedSubagent) -> str:
 
 def _move_task_status(files: SessionFiles, task_id: int, before: str, after: str) -> None:
     """Change a task's status like its tool, if it has not changed meanwhile."""
-    from gitnexus.cycle import call
+    from gitnexus.cycle import run_tool
     from gitnexus.projects.open_session import open_session
 
     session = open_session(Path(files.location.top), files.harness)
@@ -107,6 +107,6 @@ def _move_task_status(files: SessionFiles, task_id: int, before: str, after: str
         with contextlib.suppress(NexusError):
             file = session.tasks()
             if file and any(task.id == task_id and task.status == before for task in file.tasks):
-                call(session, "task_update", {"id": task_id, "status": after})
+                run_tool(session, "task_update", id=task_id, status=after)
     finally:
         session.state.close()

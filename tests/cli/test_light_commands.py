@@ -58,11 +58,29 @@ def run_in_forks(project: Path, calls: list[tuple[list[str], str]], heavy: tuple
 
 def test_plain_commands_load_no_heavy_library(project: Path) -> None:
     plain = (["init"], ["status"], ["log"], ["hooks", "status"], ["task", "add", "x"], ["task", "list"],
-             ["task", "show", "T1"], ["agents"])  # fmt: skip
+             ["task", "show", "T1"], ["agents"], ["plan", "start", "x", "which?"], ["plan", "show"],
+             ["plan", "decide", "1", "y"], ["cycle", "show"], ["cycle", "close"], ["history"])  # fmt: skip
 
     told = run_in_forks(project, [(list(argv), "") for argv in plain])
 
     assert told == [f"{list(argv)}: [] 0" for argv in plain]
+
+
+def test_hooks_of_an_agent_that_works_on_a_task_load_no_heavy_library(project: Path) -> None:
+    run_in_forks(project, [(["tool", "task_add", '{"title": "t", "context": "c", "owner": "engineer"}'], "")])
+    agent = {"agent_id": "a1", "agent_type": "engineer"}
+    brief = {"description": "do", "prompt": "Do task 1.", "subagent_type": "engineer"}
+    calls = [
+        harness_event(project, "pre_tool_use", "PreToolUse", tool_name="Agent", tool_input=brief),
+        harness_event(project, "subagent_spawn", "SubagentStart", **agent),
+        harness_event(project, "subagent_complete", "SubagentStop", **agent),
+    ]
+
+    told = run_in_forks(project, calls)
+
+    assert told == [f"{argv}: [] 0" for argv, _ in calls]
+    (task,) = json.loads((project / ".nexus" / "state" / "tasks.json").read_text())["tasks"]
+    assert task["status"] == "completed"
 
 
 @pytest.mark.slow

@@ -4,8 +4,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gitnexus.app.tools import ToolSession, call_session_tool
+from gitnexus.app.close_cycle import forget_notes_after_close
 from gitnexus.base.text import one_line
+from gitnexus.cycle import run_tool
+from gitnexus.state.secrets import as_stored
 from gitnexus.ui.commands import NexusCommand
 from gitnexus.ui.output import answer_as_stored, count_of, print_note
 from gitnexus.ui.session import with_session
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
 @with_session
 def close_current_cycle(session: "OpenSession", refuse_open: bool) -> None:
     """Move plan and tasks into the history, and start an empty session."""
-    found = call_session_tool(ToolSession(session), "task_close", {"refuse_open": refuse_open})
+    closed = run_tool(session, "task_close", refuse_open=refuse_open)
+    found = as_stored(forget_notes_after_close(session, closed))
     kept = found["archived"]
     text = (
         f"Closed on {one_line(found['branch'])}: {'a plan' if kept['plan'] else 'no plan'}, "

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gitnexus.base.text import one_line
-from gitnexus.cycle import call
+from gitnexus.cycle import run_tool
 from gitnexus.ui.commands import NexusCommand
 from gitnexus.ui.output import format_columns, print_answer
 from gitnexus.ui.session import with_session
@@ -21,7 +21,7 @@ _COLOURS = {"completed": "green", "in_progress": "yellow", "pending": None}
 @with_session
 def show_cycle(session: "OpenSession") -> None:
     """Show goal, tasks and what is ready."""
-    found = call(session, "task_list", {})
+    found = run_tool(session, "task_list")
     print_answer(found, _format_cycle(found), session.described)
 
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gitnexus.cycle import call
+from gitnexus.cycle import run_tool
 from gitnexus.ui.commands import NexusCommand
 from gitnexus.ui.output import answer_as_stored
 from gitnexus.ui.session import with_session
@@ -18,5 +18,5 @@ if TYPE_CHECKING:
 @with_session
 def add_question(session: "OpenSession", title: str) -> None:
     """Add a question to the open plan."""
-    found = call(session, "plan_update", {"action": "add", "title": title})
+    found = run_tool(session, "plan_update", action="add", title=title)
     answer_as_stored(found, f"Added question {found['issue']['id']}.", session.described)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gitnexus.cycle import call
+from gitnexus.cycle import run_tool
 from gitnexus.ui.commands import NexusCommand
 from gitnexus.ui.output import answer_as_stored
 from gitnexus.ui.session import with_session
@@ -18,5 +18,5 @@ if TYPE_CHECKING:
 @with_session
 def reopen_question(session: "OpenSession", number: int) -> None:
     """Reopen question NUMBER: remove its decision."""
-    found = call(session, "plan_update", {"action": "reopen", "issue_id": number})
+    found = run_tool(session, "plan_update", action="reopen", issue_id=number)
     answer_as_stored(found, f"Question {number} is open again.", session.described)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gitnexus.base.text import make_visible, one_line
-from gitnexus.cycle import call
+from gitnexus.cycle import run_tool
 from gitnexus.ui.commands import NexusCommand
 from gitnexus.ui.output import format_columns, print_answer
 from gitnexus.ui.session import with_session
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @with_session
 def show_plan(session: "OpenSession") -> None:
     """Show the questions and the decisions."""
-    found = call(session, "plan_status", {})
+    found = run_tool(session, "plan_status")
     print_answer(found, _format_plan(found), session.described)
 
 

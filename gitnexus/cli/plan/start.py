@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gitnexus.base.text import one_line
-from gitnexus.cycle import call
+from gitnexus.cycle import run_tool
 from gitnexus.ui.commands import NexusCommand
 from gitnexus.ui.output import answer_as_stored, count_of
 from gitnexus.ui.session import with_session
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @with_session
 def start_new_plan(session: "OpenSession", topic: str, issues: tuple[str, ...], research: str) -> None:
     """Start a plan about TOPIC; an open plan is archived first."""
-    found = call(session, "plan_start", {"topic": topic, "issues": list(issues), "research_summary": research})
+    found = run_tool(session, "plan_start", topic=topic, issues=list(issues), research_summary=research)
     text = f"Plan {found['plan_id']} is open: {one_line(topic)}, {count_of(found['issueCount'], 'question')}."
     before = "\nThe plan before is in the history." if found["previousArchived"] else ""
     answer_as_stored(found, text + before + "\nNext: git nexus plan decide NUMBER DECISION", session.described)
