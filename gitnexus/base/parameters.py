@@ -36,12 +36,12 @@ class Parameters(Document):
     @classmethod
     def check(cls, tool: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the validated parameters, numbers as numbers, without nulls. Raises: Invalid, naming the parameter."""
+        names = [field.alias or name for name, field in cls.model_fields.items()]
         for name in given:
-            if name not in cls.model_fields:
-                known = ", ".join(cls.model_fields) or "none"
-                raise Invalid(f"{tool} has no parameter {name!r}", hint=f"it takes {known}")
+            if name not in names:
+                raise Invalid(f"{tool} has no parameter {name!r}", hint=f"it takes {', '.join(names) or 'none'}")
         try:
-            return cls.model_validate(_without_nulls(given)).model_dump(exclude_none=True)
+            return cls.model_validate(_without_nulls(given)).model_dump(by_alias=True, exclude_none=True)
         except ValidationError as exc:
             raise _refusal(cls.input_schema(), exc.errors(include_url=False)[0], tool) from exc
 
@@ -60,7 +60,8 @@ def describe_kind(schema: Mapping[str, Any]) -> str:
             return f"one of {', '.join(choices)}"
         case {"type": "array", "items": items}:
             several = {"text": "texts", "a whole number": "whole numbers", "an object": "objects"}
-            return f"a list of {several[describe_kind(items)]}"
+            kind = describe_kind(items)
+            return f"a list of {several[kind]}" if kind in several else f"a list, each {kind}"
         case {"type": "object", "properties": _}:
             return "an object"
         case {"type": "object"}:
@@ -84,6 +85,9 @@ def _refusal(schema: Mapping[str, Any], problem: ErrorDetails, tool: str) -> Inv
                 return Invalid(f"{where}there is no field {field!r}", hint=f"the fields are {', '.join(fields)}")
             rest = "is missing" if missing else f"should be {describe_kind(fields[field])}"
             return Invalid(f"{where}{field} {rest}")
+        case (name, *_) if problem["type"] == "form":
+            context = problem["ctx"]
+            return Invalid(f"{name}: {context['given']!r} does not fit", hint=f"it takes {context['expected']}")
         case (name, *_):
             kind = describe_kind(schema["properties"][name])
             return Invalid(f"{name} is required for {tool}" if missing else f"{name} should be {kind}")

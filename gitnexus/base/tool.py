@@ -1,13 +1,13 @@
 """Describes a tool: its name, the class of its parameters, and the function that a call runs.
 
 The class is a pydantic model (`base/parameters.py`), given by name and imported when a call is checked or described, so
-that listing the tools does not import pydantic.
+that listing the tools does not import pydantic. For a tool of a project's own it is made then.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
     from gitnexus.base.parameters import Parameters
@@ -15,21 +15,13 @@ if TYPE_CHECKING:
 D = TypeVar("D")
 
 
-class ParameterForm(Protocol):
-    """What checks the parameters of a tool and describes them; for a tool that no class was written for."""
-
-    def check(self, tool: str, given: Mapping[str, Any]) -> dict[str, Any]: ...
-
-    def input_schema(self) -> dict[str, Any]: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Tool(Generic[D]):
-    """One row of a room's table; `run` gets what that room works with. `parameters` is MODULE:CLASS, or a form."""
+    """One row of a room's table; `run` gets what that room works with. `parameters` is MODULE:CLASS or returns one."""
 
     name: str
     words: str
-    parameters: "str | ParameterForm"
+    parameters: "str | Callable[[], type[Parameters]]"
     run: Callable[[D, Mapping[str, Any]], dict[str, Any]]
     reads_only: bool = False
     destructive: bool = False
@@ -38,10 +30,10 @@ class Tool(Generic[D]):
 NO_PARAMETERS = "gitnexus.base.parameters:Parameters"
 
 
-def load_parameters(tool: Tool[Any]) -> "type[Parameters] | ParameterForm":
-    """Return the class, or the form, of a tool's parameters."""
+def load_parameters(tool: Tool[Any]) -> "type[Parameters]":
+    """Return the class of a tool's parameters."""
     if not isinstance(tool.parameters, str):
-        return tool.parameters
+        return tool.parameters()
     module, _, name = tool.parameters.partition(":")
     form: type[Parameters] = getattr(import_module(module), name)
     return form

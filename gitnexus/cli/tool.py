@@ -12,6 +12,7 @@ import click
 from gitnexus.app.tools import TOOLS, ToolSession, call_session_tool
 from gitnexus.base.canonical import parse_json
 from gitnexus.base.errors import Invalid, NexusError
+from gitnexus.policy.signed import TOOLS as TOOLS_FILE
 from gitnexus.projects.open_project import open_nexus
 from gitnexus.projects.open_session import open_session
 from gitnexus.ui.approval_prompt import is_person_at_terminal, person_at_terminal
@@ -68,11 +69,13 @@ def _format_tools(folder: Path) -> str:
 
 def _project_tools(folder: Path) -> list[Any]:
     """Return the project's own tools; none outside of a project, or if their file is wrong."""
-    from gitnexus.gateway.project_tools import gateway_project_tools
-
     with contextlib.suppress(NexusError):
         nexus = open_nexus(folder)
         try:
+            if nexus.state.latest().read(TOOLS_FILE) is None:
+                return []
+            from gitnexus.gateway.project_tools import gateway_project_tools  # loads pydantic
+
             return [*gateway_project_tools(nexus.state).values()]
         finally:
             nexus.close()

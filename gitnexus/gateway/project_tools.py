@@ -11,11 +11,11 @@ from gitnexus.gateway.commanding import CommandAction
 from gitnexus.gateway.execute import execute_through_gate
 from gitnexus.gateway.tool_context import ToolContext
 from gitnexus.gateway.toolpacks import (
-    PackParameters,
     PackTool,
     ToolPacks,
     argv_for_call,
     describe_effects,
+    parameters_of_tool,
     parse_tool_packs,
 )
 from gitnexus.policy.signed import TOOLS, SignedFiles
@@ -76,7 +76,7 @@ def make_tool_row(
     effects = describe_effects(tool)
     words = f"{tool.about} A tool of this project{': ' + effects if effects else ''}."
     # Like any command it may do whatever the sandbox allows, whatever its author says of it.
-    return Tool(name, words, PackParameters(tool, common), run, destructive=True)
+    return Tool(name, words, partial(parameters_of_tool, tool, common), run, destructive=True)
 
 
 def _run_in_gateway(name: str, tool: PackTool, context: ToolContext, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, create_model
 
 from gitnexus.base.canonical import parse_json
+from gitnexus.base.document import Document, Many, has_form
 from gitnexus.base.errors import Invalid
-from gitnexus.base.record import Record
+from gitnexus.base.parameters import Number, Parameters
 from gitnexus.base.text import one_line
 from gitnexus.policy.model import Network
 from gitnexus.policy.patterns import SLOT_WORDS, SLOTS, require_path_pattern
@@ -15,56 +17,57 @@ from gitnexus.policy.patterns import SLOT_WORDS, SLOTS, require_path_pattern
 VERSION = 1
 LARGEST = 256 * 1024
 MOST_TOOLS = 100
-_MOST_ITEMS = 50
-_PACK = re.compile(r"[a-z][a-z0-9-]{0,19}")
-_TOOL = re.compile(r"[a-z][a-z0-9-]{0,29}")
-_PARAMETER = re.compile(r"[a-z][a-z0-9_]{0,29}")
-_TAG = re.compile(r"[a-z][a-z0-9-]{0,39}")
+_MOST_WORDS, _MOST_VALUES = 50, 1000
 _HOLE = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 # Packs whose tools would be taken for ours, and parameters that every tool has.
 OURS = ("artifact", "cmd", "git", "propose", "repo", "tests")
 COMMON = ("approval", "summary", "wait")
 HoleType = Literal["int", "name", "path", "text"]
+PackName = Annotated[str, *has_form("[a-z][a-z0-9-]{0,19}", "small letters, digits and -, at most 20")]
+ToolName = Annotated[str, *has_form("[a-z][a-z0-9-]{0,29}", "small letters, digits and -, at most 30")]
+ParameterName = Annotated[str, *has_form("[a-z][a-z0-9_]{0,29}", "small letters, digits and _, at most 30")]
+EffectTag = Annotated[str, *has_form("[a-z][a-z0-9-]{0,39}", "small letters, digits and -, at most 40")]
+_LINE = r"(?=.*\S)[^\x00-\x1f\x7f]{1,500}"
 
 
-class ToolParameter(Record):
+class ToolParameter(Document):
     """A typed hole of a command line. `many` takes a list, each item a word of its own."""
 
     type: HoleType = "text"
     about: str = ""
     required: bool = True
     many: bool = False
-    choices: tuple[str, ...] = ()
+    choices: Many[str] = ()
 
 
-class PackTool(Record):
+class PackTool(Document):
     """One tool: a command line with holes, where and how it runs, and what its author says of its effects."""
 
-    name: str
-    about: str
-    argv: tuple[str, ...]
-    parameters: dict[str, ToolParameter] = field(default_factory=dict)
-    tags: tuple[str, ...] = ()
-    reads: tuple[str, ...] | None = None
-    writes: tuple[str, ...] | None = None
+    name: ToolName
+    about: Annotated[str, *has_form(_LINE, "one line of at most 500 characters that says what it does")]
+    argv: Annotated[Many[str], Field(min_length=1, max_length=_MOST_WORDS)]
+    parameters: dict[ParameterName, ToolParameter] = Field(default_factory=dict)
+    tags: Many[EffectTag] = ()
+    reads: Many[str] | None = None
+    writes: Many[str] | None = None
     cwd: str = ""
     network: Network = "none"
-    seconds: int = 600
+    seconds: Annotated[int, Field(ge=1, le=3600)] = 600
 
 
-class ToolPack(Record):
+class ToolPack(Document):
     """Tools under one name."""
 
-    name: str
+    name: PackName
     about: str = ""
-    tools: tuple[PackTool, ...]
+    tools: Many[PackTool]
 
 
-class ToolPacks(Record):
+class ToolPacks(Document):
     """The content of the file."""
 
     version: int
-    packs: tuple[ToolPack, ...] = ()
+    packs: Many[ToolPack] = ()
 
     def by_name(self) -> dict[str, PackTool]:
         """Return all tools by their full names, PACK.TOOL."""
@@ -88,51 +91,32 @@ def parse_tool_packs(raw: bytes, where: str) -> ToolPacks:
     if sum(len(pack.tools) for pack in found.packs) > MOST_TOOLS:
         raise Invalid(f"{where}: more than {MOST_TOOLS} tools", hint="an agent reads all of them")
     for pack in found.packs:
-        if not _PACK.fullmatch(pack.name) or pack.name in OURS:
-            raise Invalid(
-                f"{where}: {pack.name[:40]!r} cannot be the name of a pack",
-                hint=f"small letters, digits and -, at most 20; not {', '.join(OURS)}",
-            )
+        if pack.name in OURS:
+            raise Invalid(f"{where}: {pack.name!r} cannot be the name of a pack", hint=f"not {', '.join(OURS)}")
         tools = [tool.name for tool in pack.tools]
         if len(set(tools)) < len(tools):
             raise Invalid(f"{where}: {pack.name}: two tools have the same name")
         for tool in pack.tools:
-            _check_tool(tool, f"{where}: {pack.name}.{tool.name[:40]}")
+            _check_tool(tool, f"{where}: {pack.name}.{tool.name}")
     return found
 
 
 def _check_tool(tool: PackTool, where: str) -> None:
-    if not _TOOL.fullmatch(tool.name):
-        raise Invalid(f"{where}: a tool's name is small letters, digits and -, at most 30")
-    if not 0 < len(tool.about.strip()) <= 500 or not tool.about.isprintable():
-        raise Invalid(f"{where}: about should say in one line of at most 500 characters what it does")
-    if not tool.argv or not tool.argv[0] or len(tool.argv) > _MOST_ITEMS:
-        raise Invalid(f"{where}: argv should be a program and at most {_MOST_ITEMS - 1} words")
-    if not 1 <= tool.seconds <= 3600:
-        raise Invalid(f"{where}: seconds should be between 1 and 3600")
-    _check_account(tool, where)
-    _check_holes(tool, where)
-
-
-def _check_account(tool: PackTool, where: str) -> None:
-    """Refuse tags, effects or parameters that cannot be. Raises: Invalid."""
-    for tag in tool.tags:
-        if not _TAG.fullmatch(tag):
-            raise Invalid(f"{where}: {tag[:40]!r} is no tag", hint="small letters, digits and -")
+    """Refuse what a single field cannot tell: effects, choices and holes that cannot be. Raises: Invalid."""
     for name in ("reads", "writes"):
         for pattern in getattr(tool, name) or ():
             require_path_pattern(pattern, f"{where}: {name}")
     for name, one in tool.parameters.items():
-        if not _PARAMETER.fullmatch(name) or name in COMMON:
-            raise Invalid(
-                f"{where}: {name[:40]!r} cannot be the name of a parameter",
-                hint=f"small letters, digits and _, at most 30; not {', '.join(COMMON)}",
-            )
+        if name in COMMON:
+            raise Invalid(f"{where}: {name!r} cannot be the name of a parameter", hint=f"not {', '.join(COMMON)}")
         for choice in one.choices:
             _require_fitting(choice, one, f"{where}: {name}: choices")
+    _check_holes(tool, where)
 
 
 def _check_holes(tool: PackTool, where: str) -> None:
+    if not tool.argv[0]:
+        raise Invalid(f"{where}: argv should begin with a program")
     used = set()
     for at, word in enumerate(tool.argv):
         names = _HOLE.findall(word)
@@ -185,53 +169,33 @@ def describe_effects(tool: PackTool) -> str:
     return "; ".join(parts)
 
 
-@dataclass(frozen=True, slots=True)
-class PackParameters:
-    """The form of one tool's parameters: checks what a caller sent, and gives the JSON Schema of it."""
-
-    tool: PackTool
-    # What every tool takes beside its own: the name and what it is for.
-    common: Mapping[str, str]
-
-    def check(self, tool: str, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what was given, without what is null. Raises: Invalid, naming the parameter."""
-        found = {name: value for name, value in given.items() if value is not None}
-        for name, value in found.items():
-            if name in self.common:
-                if not isinstance(value, str) and not (name == "wait" and type(value) is int):
-                    raise Invalid(f"{name} should be text")
-            elif name not in self.tool.parameters:
-                known = ", ".join((*self.tool.parameters, *self.common))
-                raise Invalid(f"{tool} has no parameter {name!r}", hint=f"it takes {known}")
-            else:
-                self._check_value(name, value)
-        for name, one in self.tool.parameters.items():
-            if one.required and name not in found:
-                raise Invalid(f"{name} is required for {tool}")
-        return found
-
-    def _check_value(self, name: str, value: Any) -> None:
-        one = self.tool.parameters[name]
-        if one.many and (not isinstance(value, list) or len(value) > 1000):
-            raise Invalid(f"{name} should be a list of at most 1000")
-        for item in value if one.many else [value]:
-            kinds = (str, int) if one.type == "int" else (str,)
-            if type(item) not in kinds:
-                raise Invalid(f"{name} should be {'a whole number' if one.type == 'int' else 'text'}")
-            if one.choices and str(item) not in one.choices:
-                raise Invalid(f"{name} should be one of {', '.join(one.choices)}")
-            _require_fitting(str(item), one, name)
-
-    def input_schema(self) -> dict[str, Any]:
-        """Return the JSON Schema."""
-        rows = {name: _schema_of(one) for name, one in self.tool.parameters.items()}
-        rows |= {name: {"type": "string", "description": words} for name, words in self.common.items()}
-        required = [name for name, one in self.tool.parameters.items() if one.required]
-        return {"type": "object", "additionalProperties": False, "properties": rows, "required": required}
+def parameters_of_tool(tool: PackTool, common: Mapping[str, str]) -> type[Parameters]:
+    """Return the class that checks the parameters of a tool; `common` are those that every tool has, and their use."""
+    fields: dict[str, Any] = {name: _field_of(name, one) for name, one in tool.parameters.items()}
+    fields |= {name: _common_field(name, words) for name, words in common.items()}
+    # A field of a class cannot have every name that a parameter may have: `check` would hide the method.
+    return create_model("PackParameters", __base__=Parameters, **{f"{name}_": field for name, field in fields.items()})
 
 
-def _schema_of(one: ToolParameter) -> dict[str, Any]:
+def _field_of(name: str, one: ToolParameter) -> tuple[Any, Any]:
+    kind: Any = (
+        Literal[one.choices] if one.choices else Annotated[str, has_form(SLOTS[one.type], SLOT_WORDS[one.type])[0]]
+    )
+    schema: dict[str, Any] = {"enum": list(one.choices)} if one.choices else {}
+    if one.type == "int":
+        kind, schema["type"] = Annotated[kind, BeforeValidator(_number_as_text)], ["integer", "string"]
+    kind = Annotated[kind, Field(json_schema_extra=schema)]
+    if one.many:
+        kind = Annotated[list[kind], Field(max_length=_MOST_VALUES)]
     words = one.about or f"Takes {SLOT_WORDS[one.type]}."
-    item: dict[str, Any] = {"type": ["integer", "string"] if one.type == "int" else "string"}
-    item |= {"enum": list(one.choices)} if one.choices else {}
-    return {"type": "array", "items": item, "description": words} if one.many else {**item, "description": words}
+    if one.required:
+        return kind, Field(alias=name, description=words)
+    return kind | None, Field(None, alias=name, description=words)
+
+
+def _common_field(name: str, words: str) -> tuple[Any, Any]:
+    return (Number if name == "wait" else str) | None, Field(None, alias=name, description=words)
+
+
+def _number_as_text(value: Any) -> Any:
+    return str(value) if type(value) is int else value

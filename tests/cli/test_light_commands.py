@@ -59,7 +59,7 @@ def run_in_forks(project: Path, calls: list[tuple[list[str], str]], heavy: tuple
 def test_plain_commands_load_no_heavy_library(project: Path) -> None:
     plain = (["init"], ["status"], ["log"], ["hooks", "status"], ["task", "add", "x"], ["task", "list"],
              ["task", "show", "T1"], ["agents"], ["plan", "start", "x", "which?"], ["plan", "show"],
-             ["plan", "decide", "1", "y"], ["cycle", "show"], ["cycle", "close"], ["history"])  # fmt: skip
+             ["plan", "decide", "1", "y"], ["cycle", "show"], ["cycle", "close"], ["history"], ["tool"])  # fmt: skip
 
     told = run_in_forks(project, [(list(argv), "") for argv in plain])
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gitnexus.base.errors import Invalid, NotFound
-from gitnexus.gateway.toolpacks import PackParameters, PackTool, argv_for_call, parse_tool_packs
+from gitnexus.gateway.toolpacks import PackTool, argv_for_call, parameters_of_tool, parse_tool_packs
 from gitnexus.mcp.runserver import RunToolHandlers
 from gitnexus.runs.agent.tools import call_run_tool, project_run_tools
 from gitnexus.sandbox.levels import best_level
@@ -47,7 +47,7 @@ def test_the_command_line_of_a_call(
 ) -> None:
     tool = tool_of(argv=argv, parameters=parameters)
 
-    assert argv_for_call(tool, PackParameters(tool, {}).check("text.count", given)) == line
+    assert argv_for_call(tool, parameters_of_tool(tool, {}).check("text.count", given)) == line
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,48 @@ def test_a_value_that_its_hole_does_not_take_is_refused(type_: str, value: objec
     tool = tool_of(argv=["m", "--x={v}"], parameters={"v": {"type": type_}})
 
     with pytest.raises(Invalid):
-        PackParameters(tool, {}).check("text.count", {"v": value})
+        parameters_of_tool(tool, {}).check("text.count", {"v": value})
+
+
+def test_a_parameter_may_have_the_name_of_a_method() -> None:
+    names = ("check", "json", "model_config", "input_schema", "copy")
+    tool = tool_of(argv=["m", *(f"{{{name}}}" for name in names)], parameters={name: {} for name in names})
+
+    form = parameters_of_tool(tool, {"wait": "How long."})
+
+    given = {**dict.fromkeys(names, "x"), "wait": 7}
+    assert form.check("text.count", given) == given
+    assert list(form.input_schema()["properties"]) == [*names, "wait"]
+
+
+def test_the_schema_says_types_choices_and_uses() -> None:
+    tool = tool_of(
+        argv=["wc", "--{what}", "{files}", "{n}"],
+        parameters={**TOOL["parameters"], "n": {"type": "int", "required": False, "about": "How many."}},
+    )
+
+    schema = parameters_of_tool(tool, {"summary": "What it is for."}).input_schema()
+
+    assert schema == {
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["what", "files"],
+        "properties": {
+            "what": {
+                "type": "string",
+                "enum": ["lines", "words"],
+                "description": "Takes any one token that does not begin with `-`.",
+            },
+            "files": {
+                "type": "array",
+                "items": {"type": "string"},
+                "maxItems": 1000,
+                "description": "Takes a path below the folder of the command, without `..`, `~`, `$` or a leading `/`.",
+            },
+            "n": {"type": ["integer", "string"], "description": "How many."},
+            "summary": {"type": "string", "description": "What it is for."},
+        },
+    }
 
 
 @pytest.mark.parametrize(
@@ -76,7 +117,7 @@ def test_a_value_that_its_hole_does_not_take_is_refused(type_: str, value: objec
 )
 def test_a_wrong_call_is_refused_before_anything_happens(given: dict[str, Any], said: str) -> None:
     with pytest.raises(Invalid) as refused:
-        PackParameters(tool_of(), {}).check("text.count", given)
+        parameters_of_tool(tool_of(), {}).check("text.count", given)
 
     assert said in refused.value.message
 
@@ -89,9 +130,12 @@ def test_a_wrong_call_is_refused_before_anything_happens(given: dict[str, Any], 
         ({"argv": ["wc", "{what}", "{files}", "{who}"]}, "there is no parameter who"),
         ({"argv": ["wc", "{what}", "-f{files}"]}, "should be a word of its own"),
         ({"argv": ["wc", "{what}", "{files}", "{}"]}, "a brace that is no {parameter}"),
-        ({"argv": []}, "argv should be a program"),
-        ({"name": "Count"}, "a tool's name"),
-        ({"about": ""}, "about should say"),
+        ({"argv": []}, "argv should have at least 1 item"),
+        ({"argv": ["", "{what}", "{files}"]}, "argv should begin with a program"),
+        ({"name": "Count"}, "name should be small letters"),
+        ({"about": ""}, "about should be one line"),
+        ({"about": "a\nb"}, "about should be one line"),
+        ({"tags": ["T"]}, "small letters"),
         ({"seconds": 0}, "seconds should be"),
         ({"network": "world"}, "network"),
         ({"writes": ["../x"]}, "writes"),
