@@ -9,7 +9,7 @@ from gitnexus.base.randomness import random_hex
 
 _ERRORS = tuple(os.strerror(number) for number in (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EFBIG))
 # With these git tells that it could not write, and not why.
-_NO_REASON = (b"couldn't write", b"couldn't set", b"unable to write", b"cannot update", b"unpack")
+_NO_REASON = (b"couldn't write", b"couldn't set", b"unable to write", b"cannot update", b"unpack", b"migrate objects")
 
 
 def named_disk_error(stderr: bytes) -> str:

@@ -15,7 +15,7 @@ from gitnexus.base.text import one_line
 from gitnexus.git.checkout import mend_worktree_heads
 from gitnexus.git.child import GitFailed, clean_environment, git_error_line, is_lock_held
 from gitnexus.git.discovery import Repo
-from gitnexus.git.disk_errors import named_disk_error, with_disk_error
+from gitnexus.git.disk_errors import disk_error, with_disk_error
 from gitnexus.git.lock_notes import UNREMOVED, note_left_locks, noted_ref_change
 from gitnexus.git.locks import break_server_locks
 
@@ -133,7 +133,9 @@ def push_ref_updates(
     if missing:
         words = f"pushing to {remote_without_password(remote)} failed: {git_error_line(done.stderr)}"
         raise RemoteUnreachable(with_disk_error(words, done.stderr, repo.common_dir))
-    reason = named_disk_error(done.stderr)
+    refused = any(one.kind == "refused" for one in found.values())
+    # Where the server does not say why it could not write, and is on this machine, its disk may be ours.
+    reason = disk_error(done.stderr + done.stdout, repo.common_dir) if refused else ""
     return {ref: one._replace(disk=reason) if one.kind == "refused" else one for ref, one in found.items()}
 
 

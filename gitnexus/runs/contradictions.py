@@ -4,10 +4,13 @@ The stricter decision holds. Both logs go on, each from its own events; both rec
 person settled it in one of the clones.
 """
 
+import contextlib
+import os
 from collections.abc import Sequence
 
 from gitnexus.base.clock import utc_now
 from gitnexus.base.errors import Conflict, Invalid, NexusError, NotFound, VerificationFailed
+from gitnexus.base.files import make_private_folder
 from gitnexus.base.text import one_line
 from gitnexus.events.chain import walk_chain
 from gitnexus.events.checkpoint import Checkpoint, checkpoint_at_commit, ref_of_run
@@ -23,12 +26,13 @@ from gitnexus.policy.signed import SignedFiles
 from gitnexus.policy.tokens import verify_token
 from gitnexus.runs.claimed_decisions import known_view
 from gitnexus.runs.log_signatures import Stretch, has_only_leading_claims, is_claimed_event, stretches_of
-from gitnexus.runs.open_run import OpenRun
+from gitnexus.runs.open_run import OpenRun, notes_folder
 from gitnexus.runs.record import refresh_run_record
 from gitnexus.runs.store import read_run
 from gitnexus.state import State
 
 _WHOLE_RUN = ""
+_NOTE = ".contradicted"
 _MOST_TOKENS = 50
 
 
@@ -83,7 +87,7 @@ def _take_disputes(run: OpenRun, other: RunView) -> str:
                 continue
             words = f"decided otherwise in a third clone: there it is {other.disputed[action]}"
             body = {"action": action, "here": here.status, "elsewhere": there.status, "text": shorten_text(words)}
-            run.log.append("decision.contradicted", "nexus", body)
+            _log_contradiction(run, body)
         said.append(_describe(run, action, words))
     return "; ".join(said)
 
@@ -103,7 +107,7 @@ def _take_settlements(run: OpenRun, other: RunView) -> str:
             elif here.settled and here.settled != there.settled:
                 words = f"settled as {here.settled} here and as {there.settled} elsewhere"
                 body = {"action": action, "here": here.settled, "elsewhere": there.settled, "text": words}
-                run.log.append("decision.contradicted", "nexus", body)
+                _log_contradiction(run, body)
                 said.append(_describe(run, action, words))
     return "; ".join(said)
 
@@ -243,10 +247,25 @@ def _note(run: OpenRun, ours: dict[str, tuple[str, str]], theirs: dict[str, tupl
                     "by": shorten_text(there[1], 200),
                     "text": shorten_text(words),
                 }
-                run.log.append("decision.contradicted", "nexus", body)
+                _log_contradiction(run, body)
         if action in run.view().disputed:
             said.append(_describe(run, action, words))
     return "; ".join(said)
+
+
+def _log_contradiction(run: OpenRun, body: dict[str, str]) -> None:
+    """Log that another clone decided otherwise, and note it: lists show such a run even if it is over."""
+    run.log.append("decision.contradicted", "nexus", body)
+    with contextlib.suppress(OSError):
+        make_private_folder(run.noted)
+        (run.noted / f"{run.record.id}{_NOTE}").touch()
+
+
+def contradicted_runs(state: State) -> frozenset[str]:
+    """Return the runs that were contradicted at some time, by the notes of this machine."""
+    notes = notes_folder(state)
+    names = os.listdir(notes) if notes.is_dir() else []
+    return frozenset(name.removesuffix(_NOTE) for name in names if name.endswith(_NOTE))
 
 
 def _describe(run: OpenRun, action: str, words: str) -> str:

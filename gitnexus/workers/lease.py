@@ -84,7 +84,7 @@ class RunLease:
         """Raise an error for a rejection by a hook or rule of the server, where a retry is useless."""
         for ref, one in outcome.items():
             if one.kind == "refused":
-                raise Failed(f"{self._remote.shown} refuses {self._remote.there(ref)}: {one.why}")
+                raise Failed(f"{self._remote.shown} refuses {self._remote.there(ref)}: {one.disk or one.why}")
 
     def _adopt_unconfirmed_claim(self) -> bool:
         """True if the server has our last heartbeat whose response was lost; continue from that claim."""

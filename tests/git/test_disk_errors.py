@@ -1,6 +1,7 @@
 """The error of the disk behind a failed git: named by git in any line, or found by writing."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,11 @@ from tests.cli.test_locks import replace_git
 from tests.conftest import Nexus, run_git
 
 FULL = "No space left on device"
+
+
+def refuse_to_write(path: Path, data: bytes) -> int:
+    """Stand for `Path.write_bytes` on a full disk."""
+    raise OSError(28, FULL)
 
 
 @pytest.mark.parametrize(("stderr", "reason"), [
@@ -29,10 +35,7 @@ def test_the_error_of_the_disk_is_found_in_any_line(tmp_path: Path, stderr: str,
 def test_where_git_does_not_tell_why_it_could_not_write_the_system_is_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(path: Path, data: bytes) -> int:
-        raise OSError(28, FULL)
-
-    monkeypatch.setattr(Path, "write_bytes", refuse)
+    monkeypatch.setattr(Path, "write_bytes", refuse_to_write)
 
     assert with_disk_error("git failed", b"fatal: couldn't write 'x.lock'", tmp_path) == f"git failed: {FULL}"
     assert with_disk_error("git failed", b"fatal: bad object", tmp_path) == "git failed"
@@ -64,3 +67,25 @@ def test_a_push_that_the_server_could_not_store_is_told_as_that(
     assert (outcome.kind, outcome.disk) == ("refused", FULL)
     assert refused.returncode == 1
     assert f"origin could not store refs/nexus/state: {FULL}" in refused.stderr
+
+
+def test_a_push_refused_without_a_reason_while_the_disk_here_is_full_names_that(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_git(tmp_path, "init", "-q", "--bare", "server.git")
+    tip = run_git(project, "rev-parse", "HEAD").strip()
+    git = tmp_path / "bin" / "git"
+    git.parent.mkdir()
+    git.write_text(
+        f'#!/bin/sh\ncase " $* " in *" push "*)\n'
+        f'  printf "!\\t{tip}:refs/nexus/runs/x\\t[remote rejected] (unpacker error)\\n"; exit 1;; esac\n'
+        f'exec "{shutil.which("git")}" "$@"\n'
+    )
+    git.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{git.parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr(Path, "write_bytes", refuse_to_write)
+
+    server = str(tmp_path / "server.git")
+    (outcome,) = push_ref_updates(discover(project), server, [RefUpdate("refs/nexus/runs/x", tip)]).values()
+
+    assert (outcome.kind, outcome.disk) == ("refused", FULL)

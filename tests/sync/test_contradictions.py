@@ -29,6 +29,7 @@ def test_a_yes_here_and_a_no_there_are_told_in_both_and_the_no_holds_until_someb
     assert any(f"a1 of {run} is {'denied' if no == 'deny' else 'cancelled'} here by" in line for line in told_there)
     for nexus in (here, there):
         assert "decision.contradicted" in nexus.ok("replay", run, "--json")
+        assert "contradicted" in nexus.ok("runs")
     refused = here("land", run)
     assert (refused.returncode, "settles it" in refused.stderr) == (23, True)
     if no == "deny":
@@ -37,6 +38,27 @@ def test_a_yes_here_and_a_no_there_are_told_in_both_and_the_no_holds_until_someb
     else:
         here.ok("deny", run, "a1")
         assert "failed" in here("land", run).stderr
+
+
+def test_a_run_that_landed_before_the_no_of_another_clone_came_is_shown_until_that_is_settled(
+    ada: Clone, bob: Clone
+) -> None:
+    here, there = Nexus(ada.place), Nexus(bob.place)
+    run = json.loads(here("run", "--json", "--", "sh", "-c", "echo made > made.txt").stdout)["run"]["id"]
+    ada.sync()
+    bob.sync()
+    here.ok("approve", run, "--unseen")
+    here.ok("land", run)
+    assert run not in here.ok("runs")
+    there.ok("deny", run)
+    for clone in (bob, ada, bob):
+        clone.sync()
+
+    shown = here.ok("runs")
+
+    assert (run in shown, "contradicted" in shown) == (True, True)
+    here.ok("approve", run, "a1")
+    assert run not in here.ok("runs")
 
 
 @pytest.mark.slow

@@ -98,3 +98,19 @@ def test_what_was_settled_as_approved_lands_in_a_third_clone_that_knew_of_the_no
         assert row["status"] == "completed"
     assert f"{disputed} is on main" in nexus.ok("land", disputed)
     assert (cleo.sync().said, ada.sync().said, bob.sync().said) == ([], [], [])
+
+
+def test_a_worktree_whose_branch_a_sync_moved_on_leaves_no_rescue_ref(ada: Clone, bob: Clone, disputed: str) -> None:
+    Nexus(ada.place).ok("approve", disputed, "a1")
+    for clone in (ada, bob, ada):
+        clone.sync()
+    Nexus(ada.place).ok("land", disputed)
+    run_git(ada.place, "push", "-q", "origin", "main")
+    ada.sync()
+    run_git(bob.place, "pull", "-q")
+    bob.sync()
+
+    said = Nexus(bob.place).ok("clean")
+
+    assert "put away" in said and "kept" not in said, said
+    assert run_git(bob.place, "for-each-ref", "refs/nexus/rescue") == ""

@@ -11,6 +11,7 @@ from gitnexus.cli.run.decisions import (
     choose_actions,
     continue_run,
     exit_if_followed,
+    find_last_answer,
     going_on_options,
 )
 from gitnexus.cli.run.handover import hand_over_run, run_after_queue
@@ -71,7 +72,8 @@ def approve_actions(
     for name, of in named.items():
         _refuse_other_digest(opened_run, name, of)
     later = []
-    for name in choose_actions(opened_run, tuple(dict.fromkeys(action.partition("@")[0] for action in actions))):
+    chosen = choose_actions(opened_run, tuple(dict.fromkeys(action.partition("@")[0] for action in actions)))
+    for name in chosen:
         if not _approve_action(opened_run, name, scope, named.get(name, ""), unseen=unseen):
             later.append(name)
     if later:
@@ -81,6 +83,9 @@ def approve_actions(
         return
     continue_run(opened_run, then)
     checkpoint_decision(opened_run)
+    answered, yes = find_last_answer(opened_run)
+    if answered and not chosen and not yes:  # another process said no after this one was asked for
+        _refuse_denied(opened_run, answered)
     view = opened_run.view()
     print_answer(run_as_json(opened_run, view), lambda: format_run_summary(opened_run, view), nexus.described)
     exit_if_followed(opened_run, then)

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from gitnexus.base.errors import Busy, Failed, NexusError
+from gitnexus.base.errors import Busy, Conflict, Failed, NexusError
 from gitnexus.cli.run.interruption import interruptible_run
 from gitnexus.cli.run.questions import ask_person
+from gitnexus.events.fold import POLICY
 from gitnexus.runs.background import follow_background_driver, start_background_driver
+from gitnexus.runs.contradictions import settling_commands
 from gitnexus.runs.drive import actions_in_order, drive_run
 from gitnexus.runs.list import can_end, goes_on_by_itself, may_go_on
 from gitnexus.runs.model import ENDED
@@ -44,8 +46,21 @@ def choose_actions(run: "OpenRun", actions: tuple[str, ...]) -> list[str]:
     waits = [name for name, one in actions_in_order(run.view()) if one.status in open_]
     settled = not waits or run.view().status in ENDED
     if not actions and settled and not can_end(run) and not _is_record_behind(run):
+        for action in run.view().disputed:
+            raise Conflict(
+                f"nothing of {run.record.id} waits for an answer, but two clones decided differently about {action}",
+                hint=settling_commands(run.record.id, action, run.view()),
+            )
         raise Failed(f"nothing of {run.record.id} waits for an answer", fix=f"git nexus replay {run.record.id}")
     return list(actions) or ([] if run.view().status in ENDED else waits)
+
+
+def find_last_answer(run: "OpenRun") -> tuple[str, bool]:
+    """Return the action that a person answered last, and whether the answer was yes; "" if nobody answered."""
+    for event in reversed(list(run.log.read())):
+        if event.kind in ("permission.granted", "permission.denied") and event.body["by"] != POLICY:
+            return str(event.body["action"]), event.kind == "permission.granted"
+    return "", False
 
 
 def continue_run(run: "OpenRun", then: Then) -> None:

@@ -10,6 +10,7 @@ from gitnexus.cli.run.decisions import (
     choose_actions,
     continue_run,
     exit_if_followed,
+    find_last_answer,
     going_on_options,
 )
 from gitnexus.runs.actions import approve as actions_approve
@@ -34,7 +35,8 @@ def deny_actions(nexus: "Nexus", run_id: str, actions: tuple[str, ...], reason: 
     """Deny actions of a run, or all that wait if none is named."""
     run = open_run(nexus.state, run_id)
     late: list[str] = []
-    for name in choose_actions(run, actions):
+    chosen = choose_actions(run, actions)
+    for name in chosen:
         status = actions_approve.deny_action(run, name, reason)
         print_note(f"{name}: {status}")
         late += [name] if status == "executed" else []
@@ -42,6 +44,9 @@ def deny_actions(nexus: "Nexus", run_id: str, actions: tuple[str, ...], reason: 
     checkpoint_decision(run)
     if not run.record.session:
         refresh_run_record(run)
+    answered, yes = find_last_answer(run)
+    if answered and not chosen and yes:  # another process said yes after this one was asked for
+        late.append(answered)
     if late:
         raise Conflict(
             f"{', '.join(late)} of {run.record.id} was approved before, and is done; this no came too late",

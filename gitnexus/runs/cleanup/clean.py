@@ -128,9 +128,11 @@ def clean_run(
     refuse_used_folders(run, [place.folder for place in places if place.folder is not None] + list(aside))
     done = Cleaned(run=run.id, integrated=where, unlanded=bool(tip) and run.status == "completed" and not where)
     for place in places or ([RunWorktree(None, repo.common_dir)] if tip else []):
-        done = _trash_worktree(context, done, place, tip or run.head or run.base, is_worktree=bool(places))
+        done = _trash_worktree(
+            context, done, place, tip or run.head or run.base, base=run.base, is_worktree=bool(places)
+        )
     for folder in aside:
-        done = _trash_attempt_folder(context, done, folder, tip or run.head or run.base)
+        done = _trash_attempt_folder(context, done, folder, tip or run.head or run.base, run.base)
     if tip:
         done = _delete_branch(context, done, tip)
     if run.status in ENDED and not context.look_only:
@@ -160,12 +162,12 @@ def refuse_used_folders(run: Run, folders: Sequence[Path]) -> None:
 
 
 def _trash_worktree(
-    context: CleanupContext, result: Cleaned, worktree: RunWorktree, tip: str, *, is_worktree: bool
+    context: CleanupContext, result: Cleaned, worktree: RunWorktree, tip: str, *, base: str, is_worktree: bool
 ) -> Cleaned:
     """Keep unreachable work by a ref, then move the folder and git's data about it to the trash."""
     log = context.repo.common_dir / "logs" / run_branch_ref(result.run)
     admin = worktree.admin if is_worktree else None
-    left = commit_leftovers(context.git, worktree.folder, admin, log, tip, look_only=context.look_only)
+    left = commit_leftovers(context.git, worktree.folder, admin, log, tip, base=base, look_only=context.look_only)
     wanted = left.commit or ("" if result.integrated else tip)
     if wanted:
         name = f"{RESCUE}{result.run}"
@@ -188,10 +190,10 @@ def _trash_worktree(
     return result
 
 
-def _trash_attempt_folder(context: CleanupContext, result: Cleaned, folder: Path, tip: str) -> Cleaned:
+def _trash_attempt_folder(context: CleanupContext, result: Cleaned, folder: Path, tip: str, base: str) -> Cleaned:
     """Keep the work of a killed attempt by a ref, then move its folder to the trash."""
     log = context.repo.common_dir / "logs" / run_branch_ref(result.run)
-    left = commit_leftovers(context.git, folder, None, log, tip, look_only=context.look_only)
+    left = commit_leftovers(context.git, folder, None, log, tip, base=base, look_only=context.look_only)
     rescue = result.rescue
     if left.commit:
         rescue = (

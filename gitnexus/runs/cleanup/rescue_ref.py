@@ -9,7 +9,7 @@ from typing import NamedTuple
 from gitnexus.base.errors import Failed
 from gitnexus.git import Author, GitFailed, Objects
 from gitnexus.git.ancestry import is_ancestor
-from gitnexus.git.commits import read_commit, tree_of_commit, write_commit_object
+from gitnexus.git.commits import CommitRange, iterate_commits, read_commit, tree_of_commit, write_commit_object
 from gitnexus.git.private import PrivateGit
 from gitnexus.git.worktree_tree import OddFile, TooManyFiles, write_worktree_tree
 
@@ -31,12 +31,20 @@ class LeftoverWork(NamedTuple):
 
 
 def commit_leftovers(
-    git: PrivateGit, place: Path | None, admin: Path | None, branch_log: Path, tip: str, *, look_only: bool = False
+    git: PrivateGit,
+    place: Path | None,
+    admin: Path | None,
+    branch_log: Path,
+    tip: str,
+    *,
+    base: str = "",
+    look_only: bool = False,
 ) -> LeftoverWork:
     """Return a commit of everything in folder, index and reflogs that `tip` does not reach.
 
-    The result is deterministic, so that a repeated call after a kill adds nothing. With `look_only` nothing is written,
-    and the commit is `tip`. Raises: OSError, GitFailed.
+    A folder as `base`, where the run began, or any commit up to `tip` left it has nothing of its own: a sync may have
+    moved the branch. The result is deterministic, so that a repeated call after a kill adds nothing. With `look_only`
+    nothing is written, and the commit is `tip`. Raises: OSError, GitFailed.
     """
     here = _worktree_head(git, admin) or tip
     shown = tree_of_commit(git, here)
@@ -53,8 +61,11 @@ def commit_leftovers(
         git, [here, *_reflog_commits(admin / "logs" / "HEAD" if admin else None), *_reflog_commits(branch_log)], tip
     )
     staged = _index_tree(git, admin) if admin is not None else ""
-    is_staged = bool(staged) and staged not in (shown, on_disk, tree_of_commit(git, tip))
-    if on_disk == tree_of_commit(git, tip) and not lost and not is_staged:
+    safe = {tree_of_commit(git, tip)}
+    if not lost and base and (on_disk not in safe or staged not in safe):
+        safe |= _trees_up_to(git, base, tip)
+    is_staged = bool(staged) and staged not in (shown, on_disk, *safe)
+    if on_disk in safe and not lost and not is_staged:
         return LeftoverWork("", 0, odd)
     if look_only:
         return LeftoverWork(tip, files, odd)
@@ -111,6 +122,13 @@ def _unreachable_commits(git: PrivateGit, commits: list[str], tip: str) -> list[
         if kind == b"commit" and not any(is_ancestor(git, oid, one) for one in (tip, *found)):
             found.append(oid)
     return found
+
+
+def _trees_up_to(git: PrivateGit, base: str, tip: str) -> set[str]:
+    """Return the trees of `base` and of the commits after it up to `tip`, none if `tip` does not reach `base`."""
+    if not is_ancestor(git, base, tip):
+        return set()
+    return {tree_of_commit(git, base), *(row.tree for row in iterate_commits(git, CommitRange(tip, (base,))))}
 
 
 def _index_tree(git: PrivateGit, admin: Path) -> str:

@@ -135,12 +135,11 @@ def land_run(state: State, word: str, way: Way, check: Check, ask: AskPerson | N
             with logged_check(state, run, plan.result, argv):
                 check(git, plan.result, argv)
         note = LandingNote(run=run.id, head=plan.head, target=plan.target, result=plan.result)
-        with noted_landing(state.repo, place, note):
-            commit = (
-                _merge_branch(context, run, plan, len(rows))
-                if way == "merge"
-                else _fast_forward_branch(context, run, plan)
-            )
+        with noted_landing(state.repo, place, note) as under_way:
+            if way == "merge":
+                commit, under_way.git_died = _merge_branch(context, run, plan, len(rows))
+            else:
+                commit, under_way.git_died = _fast_forward_branch(context, run, plan)
     _log_landing(state, run, commit, branch, way)
     words = tuple(" ".join(argv) for argv in checks)
     return LandingResult(_record_landing(state, run, commit), commit, branch, way, False, words, left)
@@ -263,7 +262,8 @@ def _is_path_taken(place: Path, path: str, touched: set[str]) -> bool:
     return any((place / one).is_symlink() or (place / one).is_file() for one in above if one not in touched)
 
 
-def _merge_branch(context: _LandingContext, run: Run, plan: LandingPlan, count: int) -> str:
+def _merge_branch(context: _LandingContext, run: Run, plan: LandingPlan, count: int) -> tuple[str, bool]:
+    """Merge with the user's git; return the commit, and whether that git was killed once it had made it."""
     done = user_git.run_user_git(
         context.place,
         "merge",
@@ -278,7 +278,7 @@ def _merge_branch(context: _LandingContext, run: Run, plan: LandingPlan, count: 
         raise _git_failure(
             done, f"git did not merge {run.branch}", "nothing was changed; a hook of yours may have refused it"
         )
-    return _require_planned_head(context, run, plan)
+    return _require_planned_head(context, run, plan), done.returncode < 0
 
 
 def _git_failure(done: "subprocess.CompletedProcess[bytes]", words: str, hint: str) -> Conflict:
@@ -295,8 +295,11 @@ def _is_head(context: _LandingContext, is_wanted: Callable[[CommitRow], bool]) -
         return is_wanted(next(iter(iterate_commits(git, CommitRange(head), most=1))))
 
 
-def _fast_forward_branch(context: _LandingContext, run: Run, plan: LandingPlan) -> str:
-    """Create and verify the commits off any branch, then fast-forward to them with the user's git."""
+def _fast_forward_branch(context: _LandingContext, run: Run, plan: LandingPlan) -> tuple[str, bool]:
+    """Create and verify the commits off any branch, then fast-forward to them with the user's git.
+
+    Return the last one, and whether that git was killed once it had moved the branch.
+    """
     target = plan.target
     if plan.written:
         target = plan.head
@@ -312,7 +315,7 @@ def _fast_forward_branch(context: _LandingContext, run: Run, plan: LandingPlan) 
     done = user_git.run_user_git(context.place, "merge", "--ff-only", "--quiet", "--no-stat", target)
     if done.returncode != 0 and not _is_head(context, lambda row: row.id == target):
         raise _git_failure(done, f"git did not take {run.id} in", "nothing was changed; try again")
-    return _require_planned_head(context, run, plan)
+    return _require_planned_head(context, run, plan), done.returncode < 0
 
 
 def _require_planned_head(context: _LandingContext, run: Run, plan: LandingPlan) -> str:

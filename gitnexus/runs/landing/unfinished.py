@@ -46,12 +46,18 @@ class LandingNote(Record):
     result: str
 
 
+class LandingUnderWay:
+    """`git_died` is set if the user's git was killed by a signal after it had moved the branch."""
+
+    git_died = False
+
+
 @contextlib.contextmanager
-def noted_landing(repo: Repo, place: Path, note: LandingNote) -> Iterator[None]:
+def noted_landing(repo: Repo, place: Path, note: LandingNote) -> Iterator[LandingUnderWay]:
     """Hold the locked note while the checkout changes; if the landing fails, reset the checkout to HEAD.
 
-    The note stays if that is not possible. Raises: Busy if another process lands in this checkout or writes its index,
-    Conflict if a failed landing could not be undone.
+    The note stays if that is not possible. Locks that a killed git left are removed. Raises: Busy if another process
+    lands in this checkout or writes its index, Conflict if a failed landing could not be undone.
     """
     file = _note_file(repo)
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -67,12 +73,13 @@ def noted_landing(repo: Repo, place: Path, note: LandingNote) -> Iterator[None]:
             os.ftruncate(fd, 0)
             os.pwrite(fd, json_document(note.plain()), 0)
             os.fsync(fd)
-            yield
+            under_way = LandingUnderWay()
+            yield under_way
         except BaseException as failed:
             _undo_failed_landing(repo, place, note, failed)
             file.unlink(missing_ok=True)
             raise
-        if _is_merging(repo, note):  # git was killed after it moved the branch
+        if under_way.git_died or _is_merging(repo, note):
             _clear_landing_locks(repo, os.fstat(fd).st_mtime)
             _reset_to_head(repo, place, note)
         _sync_landed_files(repo, place, note)

@@ -87,3 +87,21 @@ def test_a_list_tells_the_true_state_of_a_killed_approval_and_names_what_finishe
     assert "git nexus resume RUN continues it" in shown
     nexus.ok("review", run)
     assert "completed" in nexus.ok("runs")
+
+
+@pytest.mark.parametrize(("first", "second"), [("approve_action", "deny"), ("deny_action", "approve")])
+def test_who_comes_second_fails_before_the_first_has_ended_the_run(
+    nexus: Nexus, project: Path, first: str, second: str
+) -> None:
+    run = begun(nexus)
+    here = open_nexus(project)
+    try:
+        getattr(approve, first)(open_run(here.state, run), "a1", *(("no",) if first == "deny_action" else ()))
+    finally:
+        here.close()
+
+    refused = nexus(second, run)
+
+    words = "came too late" if second == "deny" else "is denied and cannot be approved"
+    assert (refused.returncode, words in refused.stderr) == (23, True), refused.stderr
+    assert record(project, run)["status"] == ("completed" if second == "deny" else "failed")

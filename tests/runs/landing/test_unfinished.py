@@ -1,6 +1,7 @@
 """A landing that was killed inside the user's git is undone by the next one, and what the user did since stays."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -127,3 +128,22 @@ def test_the_git_that_git_nexus_was_typed_to_is_not_taken_for_another_at_work(tm
     typed = subprocess.run(["git", "nexus", "land", "x"], cwd=tmp_path, env=env, check=False)
 
     assert typed.returncode == 0
+
+
+@pytest.mark.parametrize("way", ["--rebase", "--squash", "--merge"])
+def test_a_lock_of_a_git_that_was_killed_after_it_moved_the_branch_goes(
+    run: RunScene, nexus: Nexus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    git = tmp_path / "bin" / "git"
+    git.parent.mkdir()
+    git.write_text(
+        f'#!/bin/sh\nreal="{shutil.which("git")}"\n'
+        'case "$1" in merge) "$real" "$@"; : > .git/HEAD.lock; kill -9 $$;; esac\nexec "$real" "$@"\n'
+    )
+    git.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{git.parent}{os.pathsep}{os.environ['PATH']}")
+
+    nexus.ok("land", RUN, way)
+
+    assert not (run.project / ".git" / "HEAD.lock").exists()
+    assert run_git(run.project, "status", "--porcelain") == ""
