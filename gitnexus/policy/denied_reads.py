@@ -23,14 +23,15 @@ from gitnexus.policy.compiled_rules import CompiledPolicy
 from gitnexus.policy.gitreads import paths_shown_by, shows_files, takes_in
 from gitnexus.policy.globs import GlobTarget, expand_braces, glob_targets, widen_classes
 from gitnexus.policy.model import CommandRequest, GateDecision
-from gitnexus.policy.parts import CommandPart, parts_of_command
+from gitnexus.policy.parts import PROGRAMS_THAT_SAY, CommandPart, parts_of_command
 from gitnexus.policy.programs import program_name, unwrap_command
 from gitnexus.policy.searches import follows_links, is_search, paths_named_in
 from gitnexus.policy.taken_in import files_taken_in
-from gitnexus.policy.word_paths import ANY_FILE
+from gitnexus.policy.word_paths import ANY_FILE, path_texts_in_word
 
 MOST_ENTRIES = 20_000
 _MOST_PATHS = 2_000
+_LONGEST_NAME = 1_000
 _TOO_MANY = "too many files to look at"
 _LONGEST_LOOK = 5.0
 _HISTORY = ("log", "--branches", "--tags", "--remotes", "--glob=refs/stash", "--reflog", "HEAD", "--full-history",
@@ -128,7 +129,7 @@ class DeniedReads:
         is_git = program_name(argv[0]) == "git"
         searches, follows, named = is_search(argv) and not is_git, follows_links(argv), False
         for word, is_sure in (*paths_named_in(argv), *((path, True) for path in reads)):
-            if "\0" in word or len(word) > 1000:
+            if "\0" in word or len(word) > _LONGEST_NAME:
                 continue
             if "**" in word and (found := self.find_in_search(folder, (word,))) is not None:
                 return found
@@ -142,9 +143,24 @@ class DeniedReads:
                     and (found := self.find_in_search(path, follows=follows)) is not None
                 ):
                     return found
+        if (found := self._find_in_parts_of_words(argv, folder)) is not None:
+            return found
         if is_git:
             return self._find_in_git(argv, folder)
         return self.find_in_search(folder, follows=follows) if searches and not named else None
+
+    def _find_in_parts_of_words(self, argv: Sequence[str], folder: str) -> DeniedFile | None:
+        """Return a denied file that exists and that a part of a word names: `if=my list.csv`, `file:///…`, `./x:/y`."""
+        if program_name(argv[0]) in PROGRAMS_THAT_SAY:
+            return None
+        for word in argv[1:]:
+            if "\0" in word or len(word) > 4 * _LONGEST_NAME:
+                continue
+            for text in path_texts_in_word(word) - {word}:
+                path = str(Path(folder, expand_home(text)))
+                if os.path.lexists(path) and (found := self._denied_at(path)) is not None:
+                    return found
+        return None
 
     def _find_in_git(self, argv: Sequence[str], folder: str) -> DeniedFile | None:
         """Return the first denied file that a git command shows: in its paths, else in the whole repository."""

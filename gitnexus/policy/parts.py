@@ -18,7 +18,7 @@ _MOVES = frozenset(("cd", "chdir", "pushd"))
 _MOST_FOLDERS = 64
 _DEEPEST = 6
 # Programs whose words are not files, and those whose first operand is a search term.
-_SAYS = frozenset(("echo", "printf", "true", "false", "basename", "dirname", "expr", "test", "["))
+PROGRAMS_THAT_SAY = frozenset(("echo", "printf", "true", "false", "basename", "dirname", "expr", "test", "["))
 _SEEKS = frozenset(
     "grep egrep fgrep zgrep bzgrep xzgrep rgrep ugrep ug rg ag ack fd fdfind sed awk gawk mawk nawk jq".split()
 )
@@ -126,7 +126,7 @@ def _is_shell(line: Sequence[str]) -> bool:
 def folder_words(argv: Sequence[str]) -> Sequence[str]:
     """Return the words of a command that may name a folder to read; not messages or search terms."""
     name = program_name(argv[0])
-    if name in _SAYS:
+    if name in PROGRAMS_THAT_SAY:
         return ()
     words = argv[1:]
     if name == "git" and "grep" in words:

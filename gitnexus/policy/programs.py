@@ -36,6 +36,9 @@ _BUILT_IN = frozenset(
     "test [ : cd chdir pushd popd exit return shift set unset export local declare typeset readonly let read wait type "
     "hash pwd umask ulimit break continue getopts true false echo printf which alias unalias source .".split()
 )
+# Groups of programs in the tables whose options, and words such as `EXEC:id`, may name a program that they run.
+_GROUPS_THAT_RUN = ("packages", "interpreters", "wrappers", "other users", "network", "builds")
+_RUN_BY_WORDS = frozenset(name for group in _GROUPS_THAT_RUN for name in GROUPS[group][1].split()) | {"cargo", "go"}
 _COPIES = frozenset("cp mv ln link install dd cat rsync".split())
 # A bound on the remainders of one command line that are judged.
 _MOST_RESTS = 20
@@ -192,6 +195,11 @@ def is_unlisted(argv: Sequence[str]) -> bool:
     if name in PROGRAMS or name in _MORE_WRAPPERS or name in _NAMES_OF_OURS or name in _BUILT_IN:
         return False
     return not name.startswith((*_LOADERS, "git-"))
+
+
+def may_run_by_words(argv: Sequence[str]) -> bool:
+    """True for a program of which an option or a part of a word may name a program that it runs."""
+    return is_unlisted(argv) or program_name(argv[0]) in _RUN_BY_WORDS
 
 
 def rests_of_unlisted(argv: Sequence[str]) -> list[tuple[str, ...]]:

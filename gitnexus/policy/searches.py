@@ -1,6 +1,7 @@
 """Tells which commands search a folder recursively, and which of their words name that folder. Pure."""
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from gitnexus.policy.gitreads import shows_files
 from gitnexus.policy.parts import folder_words
@@ -9,7 +10,16 @@ from gitnexus.policy.programs import first_subcommand, program_name
 _GREPS = tuple("grep egrep fgrep zgrep bzgrep xzgrep".split())
 # Programs that always search, and the option letters that make others search.
 _ALWAYS = frozenset("rg ag ack fd fdfind find bfs tree du tar bsdtar zip 7z rsync cp scp ctags rgrep ugrep ug".split())
-_LETTERS = {**dict.fromkeys(_GREPS, "rRd"), **dict.fromkeys(("ls", "dir", "vdir"), "R"), "diff": "r", "chmod": "R"}
+_MODULES = frozenset("zipfile tarfile zipapp http.server compileall".split())
+# Subcommands of programs that take in a whole folder.
+_VERBS = {**dict.fromkeys(("docker", "podman"), ("cp", "build")), "kubectl": ("cp",), "aws": ("s3",)}
+_LETTERS = {
+    **dict.fromkeys(("gzip", "gunzip"), "r"),
+    **dict.fromkeys(_GREPS, "rRd"),
+    **dict.fromkeys(("ls", "dir", "vdir"), "R"),
+    "diff": "r",
+    "chmod": "R",
+}
 _WORDS = ("--recursive", "--dereference-recursive", "--directories")
 # Without a file operand these search the current folder. The letters are those without a value.
 _GREP_LETTERS = "abchiHnlLoqrRsvwxyzEFGIPTUVZ0123456789"
@@ -48,6 +58,10 @@ def is_search(argv: Sequence[str]) -> bool:
         return True
     if name == "git":
         return shows_files(argv)
+    if any(verb in argv[1:] for verb in _VERBS.get(name, ())):
+        return True
+    if name in ("python", "python3", "pypy3"):
+        return any(word == "-m" and after in _MODULES for word, after in pairwise(argv))
     letters = _LETTERS.get(name, "")
     return bool(letters) and any(
         any(letter in word for letter in letters) if _is_letters(word) else _abbreviates_option(word, _WORDS)

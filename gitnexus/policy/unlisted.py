@@ -1,23 +1,27 @@
-"""Finds what a program in no table may run by its words, and copies of a program that a rule denies. Pure.
+"""Finds what a program may run by its words, and copies of a program that a rule denies. Pure.
 
-Nobody knows what such a program does: any of its words may be a command that it runs, as with `env` or `watch`. That is
-a question, not a denial, since the same words may be names or messages.
+Nobody knows what a program in no table does: any of its words may be a command that it runs, as with `env` or `watch`.
+Of package managers, network programs and the like, an option's value or a part of a word may be one (`EXEC:id`). That
+is a question, not a denial, since the same words may be names or messages.
 """
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from gitnexus.base.text import one_line
 from gitnexus.policy.compiled_rules import Rules
 from gitnexus.policy.model import CommandRequest
 from gitnexus.policy.parts import CommandPart, parts_of_command
-from gitnexus.policy.programs import is_unlisted, program_name, programs_copied
+from gitnexus.policy.programs import is_unlisted, may_run_by_words, program_name, programs_copied
 from gitnexus.policy.programtable import PROGRAMS
 from gitnexus.policy.rules import PolicyRule
 from gitnexus.policy.texts import SHELL_MARKS
 
 # More words than this that name a denied program, or that may be scripts, are not examined one by one.
 _MOST_TRIES = 20
+# What stands before the name of a program within a word: `EXEC:id`, `--under=id`, `!id`, `run("id")`.
+_MARKS = re.compile(r"[=:!,;'\"()]+")
 # Options whose value is a text for people or a pattern.
 _SAYS = frozenset(
     "-m --message --title --body --subject --description --reason --comment --notes --name --label --format --template "
@@ -36,7 +40,9 @@ def why_may_run_denied(request: CommandRequest, deny: Rules, parts: Sequence[Com
         if not part.argv or not part.argv[0]:
             continue
         if is_unlisted(part.argv):
-            found = _named_in(request, deny, part.argv) or _named_in_texts(request, deny, part)
+            found = _named_in(request, deny, part.argv, _words_and_pieces) or _named_in_texts(request, deny, part)
+        elif may_run_by_words(part.argv):
+            found = _named_in(request, deny, part.argv, _pieces) or _copied(request, deny, part.argv)
         else:
             found = _copied(request, deny, part.argv)
         if found is not None:
@@ -55,17 +61,19 @@ def may_be_script(argv: tuple[str, ...], cwd: str) -> bool:
     return False
 
 
-def _named_in(request: CommandRequest, deny: Rules, argv: tuple[str, ...]) -> tuple[str, PolicyRule] | None:
+def _named_in(
+    request: CommandRequest, deny: Rules, argv: tuple[str, ...], find_names: Callable[[str], Sequence[str]]
+) -> tuple[str, PolicyRule] | None:
     tries = 0
     for at, word in enumerate(argv[1:], 1):
-        value = _value(word)
-        if not value or (rule := deny.rule_about_program(request, value)) is None:
-            continue
-        tries += 1
-        if tries > _MOST_TRIES:
-            return value, rule
-        for _, rule in deny.runs_for(request, (value, *argv[at + 1 :])):
-            return value, rule
+        for value in find_names(word):
+            if not value or (rule := deny.rule_about_program(request, value)) is None:
+                continue
+            tries += 1
+            if tries > _MOST_TRIES:
+                return value, rule
+            for _, rule in deny.runs_for(request, (value, *argv[at + 1 :])):
+                return value, rule
     return None
 
 
@@ -82,6 +90,23 @@ def _copied(request: CommandRequest, deny: Rules, argv: tuple[str, ...]) -> tupl
         if (rule := deny.rule_about_program(request, path)) is not None:
             return path, rule
     return None
+
+
+def _words_and_pieces(word: str) -> Sequence[str]:
+    """Return a word, or the value of an option, and the pieces of it that may be programs."""
+    return (_value(word), *_pieces(word))
+
+
+def _pieces(word: str) -> Sequence[str]:
+    """Return what may be a program within a word: what is joined to an option, or stands behind a mark.
+
+    Only up to the first blank: what follows is the words of a command, or of a sentence.
+    """
+    if not word or word[0].isspace() or "://" in word:
+        return ()
+    begin = word.split(maxsplit=1)[0]
+    joined = [begin[2:]] if begin.startswith("-") and not begin.startswith("--") else []
+    return (*joined, *(piece for piece in _MARKS.split(begin)[1:] if piece))
 
 
 def _value(word: str) -> str:

@@ -23,7 +23,8 @@ from gitnexus.policy.programs import (
 from gitnexus.policy.unlisted import may_be_script
 
 # Option letters or names after which an interpreter takes a script as a word.
-_LETTERS = {"perl": "eE", "php": "rBER", **dict.fromkeys(("ruby", "lua", "Rscript", "R", "osascript", "ghci"), "e"),
+_LETTERS = {"perl": "eE", "php": "rBER",
+            **dict.fromkeys(("ruby", "rake", "lua", "Rscript", "R", "osascript", "ghci"), "e"),
             **dict.fromkeys(("python", "python2", "python3", "pypy3"), "c"),
             **dict.fromkeys(("node", "nodejs", "bun"), "ep"), "julia": "eE",
             **dict.fromkeys(("psql", "fish", "csh", "tcsh", "pwsh", "expect"), "c"), "mysql": "e"}  # fmt: skip
@@ -65,6 +66,7 @@ _RUNS_FILE = frozenset(("source", ".", "alias"))
 # These pass generated names to a program.
 _HANDS_ON = frozenset(("xargs", "parallel", "entr"))
 _XARGS_VALUED = "adEILnPs"
+_MOVED = re.compile(r"~[-+]?\d*(?<=[-+\d])(?:/|$)")
 # Options by which a program takes file names from a file or a pipe.
 _LISTS = ("--files-from", "--files0-from", "--file-list", "--pathspec-from-file", "--from-file-list")
 # Their words are not files to show.
@@ -95,7 +97,7 @@ def unread_files(parts: Sequence[CommandPart]) -> str | None:
         if not part.argv or not part.argv[0]:
             continue
         filled = [word for word in part.filled if word not in part.sets]
-        if filled and _reads_filled(part):
+        if (filled and _reads_filled(part)) or _reads_from_moved(part):
             return " ".join(part.argv) + "".join(f" < {name}" for name in part.reads if name in filled)
         if _is_opaque(part) and part.argv[0] not in _RUNS_FILE:
             return " ".join(part.argv)
@@ -256,6 +258,12 @@ def _handed(words: Sequence[str]) -> tuple[str, ...]:
         long = words[at].startswith("--") and "=" not in words[at] and words[at][2:3] in ("a", "d", "m")
         at += 2 if valued or long else 1
     return tuple(words[at:])
+
+
+def _reads_from_moved(part: CommandPart) -> bool:
+    """True if a word begins at a folder that only the shell knows: `~+`, `~-` or `~1`."""
+    words = (*part.argv[1:], *part.reads)
+    return part.is_text and any(map(_MOVED.match, words)) and program_name(part.argv[0]) not in _READ_NOTHING
 
 
 def _reads_filled(part: CommandPart) -> bool:

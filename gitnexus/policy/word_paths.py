@@ -4,10 +4,39 @@ No heavy imports.
 """
 
 import posixpath
+import re
 from collections.abc import Iterator
 
 # Represents everything in a folder: if a rule denies all of it, the folder is denied too.
 ANY_FILE = "-"
+
+
+# What stands between the parts of a word such as `type=bind,source=./x,target=/y` or `./x:/y:ro`.
+_BETWEEN = re.compile("[=:,;]")
+_ESCAPED = re.compile("%([0-9A-Fa-f]{2})")
+
+
+def path_texts_in_word(word: str) -> set[str]:
+    """Return the parts of a word that may be a path, as they are written: the word itself is one of them."""
+    texts = {word, word.partition("=")[2], word.rpartition(":")[2], word[2:] if word[:1] == "-" else ""}
+    if _BETWEEN.search(word) is not None:
+        texts |= {part for part in _BETWEEN.split(word) if "/" in part}
+    # `-d @FILE` and `-F x=@FILE` send a file, as `x=<FILE` does.
+    texts |= {text[1:] for text in texts if text[:1] in ("@", "<")}
+    at = word.lower().find("file:/")
+    if at >= 0:
+        texts.add(_path_of_url(word[at + len("file:") :]))
+    return texts - {""}
+
+
+def _path_of_url(rest: str) -> str:
+    """Return the path of a file URL without its scheme and host, with its escapes undone."""
+    path = f"/{rest[2:].partition('/')[2]}" if rest.startswith("//") else rest
+    raw = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), path)
+    try:
+        return raw.encode("latin-1").decode("utf-8")
+    except ValueError:
+        return raw
 
 
 def paths_in_word(word: str) -> tuple[str, ...]:
@@ -16,10 +45,7 @@ def paths_in_word(word: str) -> tuple[str, ...]:
     if word.split() != [word]:
         return ()
     found = []
-    texts = {word, word.partition("=")[2], word.rpartition(":")[2], word[2:] if word[0] == "-" else ""}
-    # `-d @FILE` and `-F x=@FILE` send a file, as `x=<FILE` does.
-    texts |= {text[1:] for text in texts if text[:1] in ("@", "<")}
-    for text in texts - {""}:
+    for text in path_texts_in_word(word):
         path = posixpath.normpath(text).lstrip("/")
         while path.startswith("../"):
             path = path[3:]

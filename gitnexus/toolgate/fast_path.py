@@ -102,12 +102,12 @@ def _is_unread(script: "shell.ShellScript", cwd: str, plain: dict[str, Any]) -> 
 
 
 def _may_run_more(part: "CommandPart") -> bool:
-    """True for a program in no table that has words, and for one that copies a program."""
-    from gitnexus.policy.programs import is_unlisted, programs_copied
+    """True for a program whose words may name another that it runs, and for one that copies a program."""
+    from gitnexus.policy.programs import may_run_by_words, programs_copied
 
     if len(part.argv) < 2 or not part.argv[0]:
         return False
-    return is_unlisted(part.argv) or any(programs_copied(part.argv))
+    return may_run_by_words(part.argv) or any(programs_copied(part.argv))
 
 
 def _is_telling(command: "shell.ShellCommand") -> bool:

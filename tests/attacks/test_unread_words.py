@@ -5,6 +5,7 @@ Beside it: the reason of a refusal is the true one, and every rule that the gate
 
 import re
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -80,6 +81,23 @@ split --filter='cat customers/list.csv' src/a.py
 tar cf x src --checkpoint-action=exec='cat customers/list.csv'
 python3
 sh
+curl file://HERE/customers/list.csv
+curl FILE://localhost/HERE/customers/list%2Ecsv
+git clone file://HERE/customers x
+dd "if=customers/my list.csv"
+curl -F "f=@customers/my list.csv" http://localhost
+wget "--post-file=customers/my list.csv" http://localhost
+docker run -v ./customers:/x alpine
+docker run --mount type=bind,source=./customers,target=/x alpine
+docker cp . x:/
+kubectl cp ./ x:/
+cat ~+/customers/list.csv
+cd src; cat ~-/customers/list.csv
+cat ~1/customers/list.csv
+gzip -rk .
+python3 -m zipfile -c x.zip .
+python3 -m tarfile -c x.tar .
+python3 -m http.server
 wrap sh -c 'cd customers; cat list.csv'
 wrap bash -lc 'cat customers/list.csv'
 wrap 'cd customers; cat list.csv'
@@ -124,6 +142,11 @@ wrap src/a.py -m 'sort the list; then go' --title "cat & dog"
 gcc -o x src/a.c
 cp src/a.py src/b.py
 cargo test -- x
+npm run build -- --name=x
+git push -u origin main
+git clone -q . y
+git grep -n x src
+git rebase -x 'make test' main
 """.strip().splitlines()
 # Each runs printf, or may.
 RUNS = """
@@ -228,6 +251,46 @@ wrap printf x
 ./wrap -v -- printf x
 wrap --shell=printf x
 wrap env printf x
+git rebase --exe printf HEAD
+git grep -Oprintf x
+git grep -inOprintf x
+git grep --open-files-in-pager=printf x
+git grep --open=printf x
+git ls-remote 'ext::printf x'
+git clone ext::printf x
+git fetch --upload-pack printf .
+git fetch --upload=printf .
+git clone -u printf . x
+git push --receive-pack=printf .
+git difftool --ext printf
+git filter-branch --tree-filter printf
+git send-email --smtp-server=/usr/bin/printf
+git send-email --to-cmd printf
+git instaweb --httpd=printf
+git instaweb -b printf
+sort --compress-prog printf x
+wget --use-askpass=printf http://x
+wget --use-ask printf http://x
+sftp -D printf
+nc -e /usr/bin/printf x 1
+ncat --sh-exec 'printf x' x 1
+ncat -c printf x 1
+socat - EXEC:printf
+socat - 'SYSTEM:printf x'
+go build -toolexec printf
+go vet -vettool=/usr/bin/printf
+npm --script-shell printf run x
+pnpm --script-shell=printf run x
+docker run --entrypoint printf x
+just -c printf
+bazel run --run_under=printf //x
+cargo --config 'build.rustc-wrapper="printf"' build
+ed '!printf x'
+rake -e 'sh %(prin) + %(tf)'
+mvn exec:exec -Dexec.executable=printf
+nano --speller=printf x
+wrap exec:printf
+wrap -eprintf
 wrap sh -c 'echo a; printf x'
 wrap 'echo a; printf x'
 wrap --command 'true && printf x'
@@ -242,16 +305,17 @@ DENIES = '---\nversion: 1\ndeny:\n- {name: this, run: [printf, "**"]}\n---\n'
 
 
 def test_no_words_of_an_agent_hide_what_is_not_read(place: Path) -> None:  # noqa: F811
-    told = {line: found_about(place, line) for line in READS}
+    told = {line: found_about(place, line.replace("HERE", quote(str(place)))) for line in lines_that_read(place)}
 
     assert not [line for line, why in told.items() if "user.customers" not in why]
 
 
 def test_no_words_of_a_run_hide_what_is_not_read(place: Path) -> None:  # noqa: F811
+    lines = [line.replace("HERE", quote(str(place))) for line in lines_that_read(place)]
     run_git(place, "add", "-A")
     run_git(place, "commit", "-qm", "all")
 
-    told = answers_to(place, READS)
+    told = answers_to(place, lines)
 
     assert not [line for line, why in told.items() if "user.customers" not in why]
 
@@ -296,6 +360,12 @@ def test_the_command_says_which_rule_and_which_words(place: Path, nexus: Nexus) 
     told = "`xargs cat` does not tell which files it reads, and user.customers denies some (deny read customers/**)"
     assert told in done.stdout + done.stderr
     assert nexus("run", "--", "grep", "-r", "x", ".").returncode == 20
+
+
+def lines_that_read(place: Path) -> list[str]:  # noqa: F811
+    """Return the lines, after making the file with a blank in its name that some of them read."""
+    (place / "customers" / "my list.csv").write_text("x\n")
+    return READS
 
 
 def answers_to(place: Path, lines: list[str]) -> dict[str, str]:  # noqa: F811
