@@ -143,6 +143,7 @@ LOGGED = (
     "DEBUG: api_key={}",
     "DEBUG:root:password={}",
     "DEBUG - secret_key = {}",
+    "DEBUG - secret_key -> {}",
     "INFO root: db_password={}",
     "2026-11-18 10:00:00,123 DEBUG app.main secret_key={}",
     "[debug] token={}",
@@ -159,7 +160,8 @@ LOGGED = (
     "I1118 12:00:00.000 1 main.go:3] api_key={}",
     '{{"level": "debug", "msg": "api_key={}"}}',
 )
-CHOSEN = ("hunter" + "22", "Tr0ub4" + "dor3", "S3cr3tS" + "auce9", "x9!Lm2@Vb", "correct7horse", "q8Zr2Lm4Tx0V")
+CHOSEN = ("hunter" + "22", "Tr0ub4" + "dor3", "S3cr3tS" + "auce9", "x9!Lm2@Vb", "correct7horse", "q8Zr2Lm4Tx0V",
+          "Summer2024" + "Rain", "hunter2zz" + "99Qq")  # fmt: skip
 STEPS = pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.slow(seconds=6))])
 _PART = re.compile(r"\{([a-zA-Z])(\d+)\}")
 

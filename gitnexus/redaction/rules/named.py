@@ -34,8 +34,13 @@ _PREFIX = (
     r"(?:[\w./@-]{1,200}[:-][0-9]{1,7}[:-])?[ \t+>-]{0,40}"
     r"(?:[^\x00-\x1f\"'=]{0,80}\b(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL)[\]:]{0,2}[ \t]{1,8})?"
 )
-# `Ed25519PrivateKey`: a number and words.
-_TYPE = rb"(?:[A-Za-z]{1,8}[0-9]{1,6}){1,3}(?:[A-Z][a-z]+){1,6}"
+# `Ed25519PrivateKey`: a number and words, the last of which is one that code has; `Summer2024Rain` may be a password.
+_TYPE = (
+    rb"(?:[A-Za-z]{1,8}[0-9]{1,6}){1,3}(?:[A-Z][a-z]+){0,5}"
+    rb"(?:Key|Token|Secret|Password|Pass|Credential|Hash|Digest|Code|String|Bytes|Text|Cert|Certificate|Client|Provider|"
+    rb"Signer|Signature|Config|Type|Grant|Handler|Request|Response|Error|Exception|Policy|Manager|Session|Auth|Encoder|"
+    rb"Decoder|Cipher|Algorithm|Factory|Generator|Parameters|Info|Data|Name|Value|Model|Schema|Spec|Id|Ref|Source)s?"
+)
 # What code has after such a name: `TOKEN_2`, `a.b`, `by-name-2`, `*args`, `str?`, a number, a colour, a pattern.
 _OF_CODE = (
     rb"[A-Z0-9_]+|[\w.-]*\.[\w.]*|[A-Za-z]+[0-9]{0,3}(?:[_-][A-Za-z0-9_]+)+|\*+\w+|\w+[?:*]+|0x\w+|"
@@ -81,7 +86,7 @@ RULES: tuple[SecretRule, ...] = (
             before=_FILTER),
     # Anywhere in a line, as in a log: short values, too.
     regexp("named-value", _WORDS,
-            rf"(?i:{NAME})[\"'\\]{{0,3}}(?:=|:[ ]?|[ ]=[ ])[\"'\\]{{0,3}}"
+            rf"(?i:{NAME})[\"'\\]{{0,3}}(?:=|:[ ]?|[ ]=[ ]|[ ]->[ ])[\"'\\]{{0,3}}"
             r"(?P<secret>[A-Za-z0-9+/_~!@#%^*?-][A-Za-z0-9+/=_.~:!@#%^*?-]{6,}?)"
             r"[.]{0,3}(?:[\"'\\)\],;}&<> \t\r]|$)",
             ("level=debug password=", "hunter22", " port=80"), "… password=… …", looks_chosen,
