@@ -31,7 +31,7 @@ def job_in(folder: Path) -> AgentJob:
         pytest.param("gemini", {"folder": "/work,/etc"}, id="206-folder-as-list"),
         pytest.param("claude", {"private": "/w/private", "folder": "/w"}, id="205-settings-where-the-agent-writes"),
         pytest.param("gemini", {"private": "/w/.git/nexus/r1"}, id="205-private-folder-in-a-git-folder"),
-        pytest.param("aider", {"session": "abc"}, id="202-session-of-a-program-that-has-none"),
+        pytest.param("aider", {"session": "abc"}, id="206-session-of-a-program-that-has-none"),
         pytest.param("aider", {"way": "proposer"}, id="205-proposer-without-tools-of-ours"),
         pytest.param("command", {"way": "proposer", "command": ("true",)}, id="205-any-command-as-proposer"),
     ],

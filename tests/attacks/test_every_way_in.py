@@ -210,17 +210,21 @@ def test_the_server_of_a_project_has_no_tool_that_runs_a_command(project: Path, 
     ],
 )
 def test_a_denied_program_is_denied_inside_of_what_runs_it(
-    project: Path, nexus: Nexus, sealed: Path, way: str, line: tuple[str, ...]
+    project: Path, nexus: Nexus, sealed: Path, monkeypatch: pytest.MonkeyPatch, way: str, line: tuple[str, ...]
 ) -> None:
     _rule(sealed, "deny")
+    if line[0] == "npm":  # what is not there is refused for that
+        npm = project.parent / "bin" / "npm"
+        npm.parent.mkdir()
+        npm.write_text("#!/bin/sh\n")
+        npm.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{npm.parent}:{os.environ['PATH']}")
     if way == "run":
         done = nexus("run", "--", *line)
         assert (done.returncode, "user.this" in done.stderr) == (20, True), done
         assert json.loads(nexus.ok("runs", "--all", "--json"))["runs"] == []
         return
     with begun(project) as desk:
-        if line[0] == "npm":
-            pytest.skip("not installed everywhere: what is not there is refused for that")
         told = call_run_tool(desk, "propose_command", {"argv": list(line)})
         assert (told["status"], told["rule"]) == ("denied", "user.this")
 

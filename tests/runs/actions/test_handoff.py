@@ -157,7 +157,7 @@ def test_nobody_is_handed_over_to_who_could_not_be_started(project: Path, to: st
         assert desk.view().actions == {}
 
 
-def test_handoffs_are_bounded(project: Path) -> None:
+def test_201_handoffs_are_bounded(project: Path) -> None:
     with begun(project) as desk:
         for _ in range(10):
             call_run_tool(desk, "handoff", {"to": "scripted", "message": "second.json"})
