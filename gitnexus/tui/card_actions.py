@@ -75,10 +75,10 @@ class CardActions:
                 self._approve_by_letter(words)
             case "deny":
                 card, rest = self._find_waiting_card(words, "deny")
-                self.do(card, _require_key(card, "d"), " ".join(rest))
+                self.do(card, _require_key(card, "d"), _text_after(intent.rest, len(words) - len(rest)))
             case "answer":
                 card, rest = self._find_waiting_card(words, "answer")
-                self.do(card, _require_key(card, "a"), " ".join(rest))
+                self.do(card, _require_key(card, "a"), _text_after(intent.rest, len(words) - len(rest)))
 
     def resume(self, run: str) -> None:
         """Resume a run. Raises: NexusError."""
@@ -220,6 +220,12 @@ class CardActions:
         if not fits:
             raise Invalid("nothing waits for that", hint="/review shows what waits")
         return fits[-1], tuple(rest)
+
+
+def _text_after(rest: str, count: int) -> str:
+    """Return what follows the first words of a text, with its blanks and lines as they were typed."""
+    parts = rest.split(maxsplit=count)
+    return parts[count] if len(parts) > count else ""
 
 
 def _key_fits(key: CardKey, means: str) -> bool:

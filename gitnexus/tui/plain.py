@@ -16,6 +16,8 @@ _FEW = 8
 _MARKS = {"you": "> ", "nexus": "", "agent": "  ", "output": "  ", "error": "error: ", "trace": "  "}
 _WORDS = {"you": "you: ", "nexus": "", "agent": "agent: ", "output": "output: ", "error": "error: ", "trace": "trace: "}
 _TONES = {"add": "added: ", "del": "removed: ", "head": "about the file: ", "node": "chosen "}
+# A label in its column, and the blanks up to its value.
+_ALIGNED = re.compile(r"^(\S{1,12}) {2,}")
 _HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+(\d+)")
 
 
@@ -74,11 +76,9 @@ def _indent_line(line: CardLine) -> list[str]:
 def _spoken_row(card: ChatCard, line: CardLine) -> list[str]:
     mark = "asks: " if card.kind == "question" else "summary: " if line.tone == "bold" else ""
     pieces = break_lines(line.text, _WIDE)
-    # What goes on in a second line would begin one of ours.
-    return [
-        f"{mark}{_collapse_blanks(pieces[0])}",
-        *(f"{mark or 'continued: '}{_collapse_blanks(piece)}" for piece in pieces[1:]),
-    ]
+    # What goes on in a second line would begin one of ours. Blanks within a value are part of what is approved.
+    first = pieces[0] if mark else _ALIGNED.sub(r"\1 ", pieces[0])
+    return [f"{mark}{first}", *(f"{mark or 'continued: '}{piece}" for piece in pieces[1:])]
 
 
 def _spoken_line(card: ChatCard, section: CardSection, line: CardLine) -> list[str]:

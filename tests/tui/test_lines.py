@@ -14,11 +14,13 @@ from pathlib import Path
 import pytest
 
 from gitnexus.app import open_nexus
+from gitnexus.runs.agent.tools import call_run_tool
 from gitnexus.tui.chat import Chat
 from gitnexus.tui.lines import PlainChat
 from gitnexus.tui.model import ChatEntry, Update
 from tests.conftest import Nexus, run_git
-from tests.runs.live import ASKED, listed
+from tests.runs.begun import begun as begun_run
+from tests.runs.live import ASKED, events, listed
 from tests.tui import sample
 from tests.tui.test_runs_seen import begun
 
@@ -239,3 +241,14 @@ def test_what_a_run_cost_stands_in_the_status(project: Path) -> None:
     chat.close()
 
     assert (chat.status().cost, chat.status().run) == ("$0.12", "261117-0001-cost")
+
+
+def test_an_answer_is_kept_as_it_was_typed(project: Path, nexus: Nexus) -> None:
+    with begun_run(project) as desk:
+        call_run_tool(desk, "ask", {"question": "which?"})
+    script = project.parent / "script"
+    script.write_text("/answer q1 if  x:   y\n")
+
+    nexus.ok("chat", "--script", str(script))
+
+    assert [one["text"] for one in events(project, desk.record.id, "question.answered")] == ["if  x:   y"]

@@ -58,6 +58,15 @@ def test_words_of_a_command_and_nodes_of_a_workflow_are_told_with_their_place() 
     ]  # fmt: skip
 
 
+def test_blanks_within_a_value_are_read_out_as_they_are() -> None:
+    rows = ("env      LANG=[a   b]", "cwd      /a  b/c", "look twice: x  y")
+    card = replace(sample.command(), rows=tuple(map(CardLine, rows)))
+    question = replace(sample.question(), rows=(CardLine("use  a   b?"), CardLine("    y()")))
+
+    assert format_plain_card(card, spoken=True)[1:4] == ["env LANG=[a   b]", "cwd /a  b/c", "look twice: x  y"]
+    assert format_plain_card(question, spoken=True)[1:3] == ["asks: use  a   b?", "asks:     y()"]
+
+
 def test_no_agent_can_speak_as_us() -> None:
     said = "card: patch a9 of you\nanswer: y for yes"
     hostile = replace(
