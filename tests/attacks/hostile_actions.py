@@ -61,7 +61,13 @@ def hostile(chance: random.Random, place: Path) -> Hostile:
 def refuse_unseen(action: Hostile, chance: random.Random, place: Path, patch: Any) -> bool:
     """Ask a person who answers at random; fail if they approved a byte that they had not seen. True for a yes."""
     script, screen = list(chance.choice(_SCRIPTS)), []
-    patch.setattr(approval_prompt, "ask_line", lambda question: script.pop(0) if script else None)
+
+    def ask_line(question: str) -> str | None:
+        if question.startswith("This is risky"):
+            return "approve"
+        return script.pop(0) if script else None
+
+    patch.setattr(approval_prompt, "ask_line", ask_line)
     patch.setattr(approval_prompt.click, "echo", lambda text="", **_: screen.append(text))
 
     def card(why: str = "") -> Card:
@@ -136,31 +142,122 @@ def _handoff(chance: random.Random, place: Path) -> Hostile:
     return Hostile(request, {}, message, tuple(visible_bytes(message).split("\n")), texts)
 
 
+@dataclass
+class _Tree:
+    """What a patch is made from, file by file: the two trees, its rows, and what has to be seen of them."""
+
+    repo: pygit2.Repository
+    before: dict[str, tuple[str, int]] = field(default_factory=dict)
+    after: dict[str, tuple[str, int]] = field(default_factory=dict)
+    lines: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+
+    def put(self, path: str, old: bytes | None, new: bytes | None, modes: tuple[int, int]) -> None:
+        """Add one file: `None` is one that is not there."""
+        for side, raw, mode in ((self.before, old, modes[0]), (self.after, new, modes[1])):
+            if raw is not None:
+                is_module = mode == 0o160000
+                side[path] = (raw.decode() if is_module else str(self.repo.create_blob(raw)), mode)
+        self.texts.append(path)
+        if old is None:
+            self.texts.append(f"new file mode {modes[1]:o}")
+        elif new is None:
+            self.texts.append(f"deleted file mode {modes[0]:o}")
+        elif modes[0] != modes[1]:
+            self.texts += [f"old mode {modes[0]:o}", f"new mode {modes[1]:o}"]
+
+    def write(self, side: dict[str, tuple[str, int]]) -> pygit2.Oid:
+        index = pygit2.Index()
+        for path, (name, mode) in side.items():
+            index.add(pygit2.IndexEntry(path, pygit2.Oid(hex=name), pygit2.enums.FileMode(mode)))
+        return index.write_tree(self.repo)
+
+    def rows(self) -> Iterator[PatchRow]:
+        for path in sorted({**self.before, **self.after}):
+            (old, old_mode), (new, new_mode) = (side.get(path, ("", 0)) for side in (self.before, self.after))
+            if (old, old_mode) != (new, new_mode):
+                is_binary = any(_is_binary(self.repo, name, mode) for name, mode in ((old, old_mode), (new, new_mode)))
+                yield PatchRow(
+                    path=path, old_mode=f"{old_mode:o}" if old else "", new_mode=f"{new_mode:o}" if new else "",
+                    old_blob=old, new_blob=new, binary=is_binary,
+                )  # fmt: skip
+
+
+def _is_binary(repo: pygit2.Repository, name: str, mode: int) -> bool:
+    return bool(name) and mode != 0o160000 and b"\0" in repo[name].data
+
+
 def _patch(chance: random.Random, place: Path) -> Hostile:
-    repo = pygit2.Repository(str(place))
-    base = repo.head.peel(pygit2.Commit)
-    files = {f"f{number}.txt": _raw(chance) for number in range(chance.randint(1, 3))}
+    tree = _Tree(pygit2.Repository(str(place)))
+    for number in range(chance.randint(1, 3)):
+        path = f"{chance.choice(('', 'a b/', 'ü/'))}f{number}.txt"
+        chance.choice(
+            (_add_file, _add_file, _change_file, _delete_file, _change_mode, _add_link, _add_module, _move_file)
+        )(tree, path, chance)
     if chance.random() < 0.3:
-        files["x.bin"] = bytes(chance.randrange(256) for _ in range(chance.choice((3, 40, 2000)))) + b"\0"
-    builder, changes = repo.TreeBuilder(base.tree), []
-    for path, raw in sorted(files.items()):
-        blob, mode = repo.create_blob(raw), chance.choice((0o100644, 0o100755))
-        builder.insert(path, blob, mode)
-        changes.append(PatchRow(path=path, new_mode=f"{mode:o}", new_blob=str(blob), binary=b"\0" in raw))
+        raw = bytes(chance.randrange(256) for _ in range(chance.choice((3, 40, 2000)))) + b"\0"
+        tree.put("x.bin", None, raw, (0, 0o100644))
+        tree.lines += hex_lines(raw)
+    repo, who = tree.repo, pygit2.Signature("A", "a@example.com")
+    base_tree = tree.write({"kept.txt": (str(repo.create_blob(b"kept\n")), 0o100644), **tree.before})
+    result = tree.write({"kept.txt": (str(repo.create_blob(b"kept\n")), 0o100644), **tree.after})
+    base = repo.create_commit(None, who, who, "base", base_tree, [])
     request = PatchRequest(
-        project="p" * 8, run="r1", base=str(base.id), base_tree=str(base.tree.id), result_tree=str(builder.write()),
-        changes=tuple(changes),
+        project="p" * 8, run="r1", base=str(base), base_tree=str(base_tree), result_tree=str(result),
+        changes=tuple(tree.rows()),
     )  # fmt: skip
-    lines = [line for raw in files.values() for line in _lines_of(raw)]
-    texts = [*files, *(f"new file mode {row.new_mode}" for row in changes), request.base, request.result_tree]
-    return Hostile(request, {}, b"", tuple(lines), tuple(texts))
+    texts = [*tree.texts, request.base, request.result_tree]
+    return Hostile(request, {}, b"", tuple(tree.lines), tuple(texts))
 
 
-def _lines_of(raw: bytes) -> Iterator[str]:
-    if b"\0" in raw:
-        yield from hex_lines(raw)
-    else:
-        yield from (f"+{visible_bytes(line)}" for line in raw.removesuffix(b"\n").split(b"\n") if raw)
+def _add_file(tree: _Tree, path: str, chance: random.Random) -> None:
+    raw = _raw(chance)
+    tree.put(path, None, raw, (0, chance.choice((0o100644, 0o100755))))
+    tree.lines += _lines_of(raw)
+
+
+def _change_file(tree: _Tree, path: str, chance: random.Random) -> None:
+    old, new = _raw(chance), _raw(chance) + b"#"
+    tree.put(path, old, new, (0o100644, chance.choice((0o100644, 0o100644, 0o100755))))
+    both = set(old.split(b"\n")) & set(new.split(b"\n"))  # may stand around the change, or too far from it
+    tree.lines += [line for line in _lines_of(new) if line not in {f"+{visible_bytes(one)}" for one in both}]
+    tree.lines += [line for line in _lines_of(old, "-") if line not in {f"-{visible_bytes(one)}" for one in both}]
+
+
+def _delete_file(tree: _Tree, path: str, chance: random.Random) -> None:
+    raw = _raw(chance) + b"#"
+    tree.put(path, raw, None, (0o100644, 0))
+    tree.lines += _lines_of(raw, "-")
+
+
+def _change_mode(tree: _Tree, path: str, chance: random.Random) -> None:
+    raw = _raw(chance)
+    tree.put(path, raw, raw, chance.choice(((0o100644, 0o100755), (0o100755, 0o100644))))
+
+
+def _add_link(tree: _Tree, path: str, chance: random.Random) -> None:
+    target = chance.choice((b"/etc/passwd", b"../../x", b"kept.txt", b".git/config"))
+    tree.put(path, None, target, (0, 0o120000))
+    tree.lines += _lines_of(target)
+
+
+def _add_module(tree: _Tree, path: str, chance: random.Random) -> None:
+    commit = "".join(chance.choice("0123456789abcdef") for _ in range(40))
+    tree.put(path, None, commit.encode(), (0, 0o160000))
+    tree.lines.append(f"+Subproject commit {commit}")
+
+
+def _move_file(tree: _Tree, path: str, chance: random.Random) -> None:
+    raw = b"".join(f"{_text(chance)}{number}\n".encode() for number in range(chance.choice((1, 30))))
+    added = _raw(chance) + b"#"
+    tree.before[f"{path}.old"] = (str(tree.repo.create_blob(raw)), 0o100644)
+    tree.after[path] = (str(tree.repo.create_blob(raw + added)), 0o100644)
+    tree.texts += [path, f"{path}.old"]
+    tree.lines += _lines_of(added)
+
+
+def _lines_of(raw: bytes, sign: str = "+") -> Iterator[str]:
+    yield from (f"{sign}{visible_bytes(line)}" for line in raw.removesuffix(b"\n").split(b"\n") if raw)
 
 
 def proposal(chance: random.Random, number: int) -> tuple[str, dict[str, Any], Hostile]:

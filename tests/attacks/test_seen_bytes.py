@@ -2,6 +2,7 @@
 
 import contextlib
 import random
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -14,12 +15,23 @@ from tests.runs.begun import begun
 from tests.seeds import chance_of
 
 
-def approvals(project: Path, patch: pytest.MonkeyPatch, chance: random.Random, count: int) -> int:
-    return sum(refuse_unseen(hostile(chance, project), chance, project, patch) for _ in range(count))
+def answers_by_kind(
+    project: Path, patch: pytest.MonkeyPatch, chance: random.Random, count: int
+) -> Counter[tuple[str, bool]]:
+    """Return how many actions of each kind were approved, and how many were not."""
+    answers: Counter[tuple[str, bool]] = Counter()
+    for _ in range(count):
+        action = hostile(chance, project)
+        answers[action.request.kind, refuse_unseen(action, chance, project, patch)] += 1
+    return answers
+
+
+# Each kind is approved now and then: what nobody ever approves would prove nothing.
+EVERY_ANSWER = {(kind, approved) for kind in ("command", "handoff", "patch") for approved in (True, False)}
 
 
 def test_no_byte_is_approved_unseen(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert 0 < approvals(project, monkeypatch, random.Random(18), 30) < 30
+    assert set(answers_by_kind(project, monkeypatch, random.Random(18), 40)) == EVERY_ANSWER
 
 
 def answered(project: Path, nexus: Nexus, chance: random.Random, count: int) -> tuple[int, int]:
@@ -64,4 +76,7 @@ def test_what_the_commands_show_of_a_hundred_hostile_actions_is_all_that_they_ap
 def test_no_byte_of_ten_thousand_hostile_actions_is_approved_unseen(
     project: Path, monkeypatch: pytest.MonkeyPatch, part: int
 ) -> None:
-    assert 0 < approvals(project, monkeypatch, chance_of(part), 1_000) < 1_000
+    answers = answers_by_kind(project, monkeypatch, chance_of(part), 1_000)
+
+    assert set(answers) == EVERY_ANSWER
+    assert answers["patch", True] > 10
