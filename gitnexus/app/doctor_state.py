@@ -3,7 +3,14 @@
 from collections.abc import Iterator
 
 from gitnexus.app.doctor_finding import DoctorFinding
-from gitnexus.app.rescue import Mended, damaged_files, is_commit_whole, mend_state
+from gitnexus.app.rescue import (
+    Mended,
+    damaged_files,
+    incomplete_refs,
+    is_commit_whole,
+    mend_refs,
+    mend_state,
+)
 from gitnexus.base.errors import NexusError
 from gitnexus.git.child import run_git
 from gitnexus.git.locks import find_locks, put_lock_aside, what_to_do, who_left
@@ -22,6 +29,7 @@ def check_state_ref(state: State, fix: bool) -> Iterator[DoctorFinding]:
         yield from _check_lost_ref(state, fix)
         return
     yield from _check_objects(state, fix)
+    yield from _check_other_refs(state, fix)
     tip = state.snapshot
     for path in tip.unsafe()[:5]:
         yield DoctorFinding("state", "warning", f"{path!r} on the ref is not a safe path and is ignored")
@@ -67,6 +75,25 @@ def _check_objects(state: State, fix: bool) -> Iterator[DoctorFinding]:
         )
 
 
+def _check_other_refs(state: State, fix: bool) -> Iterator[DoctorFinding]:
+    """Check the old tips that a repair kept, and what was fetched: what they lack a remote may have by now."""
+    lacking = incomplete_refs(state.repo)
+    brought = mend_refs(state.repo, lacking) if fix else {}
+    left = incomplete_refs(state.repo) if fix else lacking
+    for ref in lacking:
+        count = brought.get(ref, 0)
+        if count:
+            words = f"{count} {'object is' if count == 1 else 'objects are'} back that {ref} lacked"
+            yield DoctorFinding("state", "fixed", words, "git nexus sync takes back what was left out")
+        elif ref in left:
+            yield DoctorFinding(
+                "state",
+                "warning",
+                f"{ref} lacks objects",
+                "git nexus doctor --fix, once a remote that has them answers; then git nexus sync",
+            )
+
+
 def _describe_damage(state: State, tip: Snapshot) -> str:
     """Return what is wrong with the ref's commit, "" if nothing is."""
     try:
@@ -91,15 +118,14 @@ def report_repair(mended: Mended, wrong: str) -> Iterator[DoctorFinding]:
             "state",
             "warning",
             f"{path} is lost: neither this repository nor a remote has its content; it is left out",
-            f"git nexus log {path} shows earlier ones; a clone that has it brings it by sync",
+            f"git nexus log {path} shows earlier ones; it comes back by sync from a clone that has it",
         )
     for name in mended.unasked if mended.lost else ():
         yield DoctorFinding(
             "state",
             "warning",
             f"{name} could not be asked, and may have what is lost",
-            f"once it answers, git nexus sync {name}; what was left out here is in its history, and in "
-            f"{mended.kept or 'the reflog'} here",
+            "once it answers, git nexus doctor --fix again, then git nexus sync",
         )
     if mended.kept:
         yield DoctorFinding(

@@ -15,6 +15,7 @@ from gitnexus.base.clock import format_timestamp, utc_now
 from gitnexus.base.errors import NexusError
 from gitnexus.base.randomness import random_hex
 from gitnexus.git import Objects, Repo, blob_id, open_objects
+from gitnexus.git.branches import list_refs
 from gitnexus.git.child import run_git
 from gitnexus.git.identity import current_author
 from gitnexus.git.loose import write_loose
@@ -26,6 +27,7 @@ from gitnexus.state.projection import list_projections
 from gitnexus.state.snapshot import Snapshot, blobs_or_none
 
 KEPT_TIPS = "refs/nexus/lost/"
+_FETCHED = "refs/nexus-sync/"
 _MOST_CANDIDATES = 200
 
 
@@ -69,6 +71,31 @@ def damaged_files(repo: Repo, objects: Objects, files: Mapping[str, str]) -> lis
         for (path, oid), raw in zip(files.items(), raws, strict=True)
         if raw is None or blob_id(raw, repo.object_format) != oid
     )
+
+
+def incomplete_refs(repo: Repo) -> dict[str, str]:
+    """Return the kept tips and the fetched states that lack objects, with their commits; sync cannot merge those."""
+    refs = list_refs(repo, KEPT_TIPS, _FETCHED)
+    found = {ref: oid for ref, oid in refs.items() if ref.startswith(KEPT_TIPS) or ref.endswith("/state")}
+    if not found or _are_whole(repo, list(found.values())):
+        return {}
+    return {ref: oid for ref, oid in found.items() if not _are_whole(repo, [oid])}
+
+
+def mend_refs(repo: Repo, refs: Mapping[str, str]) -> dict[str, int]:
+    """Fetch from the remotes what the commits of some refs lack; return for each how many objects are back."""
+    brought = {}
+    with Salvage(repo) as salvage:
+        for ref, commit in refs.items():
+            before = salvage.brought
+            salvage.bring_history(commit)
+            brought[ref] = salvage.brought - before
+    return brought
+
+
+def _are_whole(repo: Repo, commits: Sequence[str]) -> bool:
+    argv = ("rev-list", "--objects", "--quiet", *commits, "--not", STATE_REF, "--")
+    return run_git(*argv, git_dir=repo.common_dir).returncode == 0
 
 
 def mend_state(repo: Repo) -> Mended | None:
@@ -154,7 +181,9 @@ def _without(lost: Sequence[str]) -> dict[str, Content]:
     for path in lost:
         task = task_id_at(path)
         gone = (
-            Tombstone(id=task, title="(lost: its record could not be read)", deleted_at=format_timestamp(utc_now()))
+            Tombstone(
+                id=task, title="(lost: its record could not be read)", deleted_at=format_timestamp(utc_now()), lost=True
+            )
             if task
             else None
         )

@@ -31,6 +31,7 @@ class Salvage:
         self._copies: list[tuple[str, Path]] | None = None
         # The remotes that did not answer: they may have what is missing.
         self.unasked: list[str] = []
+        self.brought = 0
 
     def __enter__(self) -> Self:
         return self
@@ -71,6 +72,7 @@ class Salvage:
             if found is not None:
                 self._put_aside(oid)
                 if self._write(*found) == oid:
+                    self.brought += 1
                     return name
         return None
 

@@ -21,6 +21,7 @@ from gitnexus.git.objects import BlobId
 from gitnexus.state.join import MergeContext, MergedFiles
 
 # Inside a text every quote has a backslash before it, so this is a key and its value.
+_LOST = b'"lost":true'
 _UID = re.compile(rb'"uid":"([^"\\]+)"')
 
 
@@ -47,7 +48,7 @@ def merge_backlogs(meeting: MergeContext, paths: Sequence[str], now: datetime) -
     """Return the changed files of our backlog. `paths` are its files that differ."""
     done = MergedFiles()
     every = [found for path in paths if (found := task_id_at(path)) is not None]
-    ours, others, ids = _split_by_changed_side(meeting, every, done)
+    ours, others, ids = _split_by_changed_side(meeting, _take_back_lost_records(meeting, every, done), done)
     base, mine, theirs = _read_three_sides(meeting, ids)
     ids_now = compute_new_ids(mine.names, theirs.names, 0)
     if ids_now:
@@ -67,6 +68,27 @@ def merge_backlogs(meeting: MergeContext, paths: Sequence[str], now: datetime) -
         title = getattr(mine.rows[old], "title", "")
         done.said.append(f"your {old} is {new} now ({one_line(title, 60)}): the number was taken there")
     return done
+
+
+def _take_back_lost_records(meeting: MergeContext, ids: Sequence[str], done: MergedFiles) -> list[str]:
+    """Take the record of a task that the other side lost by damage, wherever it is; return the other ids."""
+    rows = {one: meeting.rows[task_path(one)] for one in ids}
+    both = [one for one, row in rows.items() if row.mine and row.theirs]
+    blobs = meeting.mine.blobs([oid for one in both for oid in (rows[one].mine or "", rows[one].theirs or "")])
+    taken = set()
+    for task_id in both:
+        mine, theirs = next(blobs), next(blobs)
+        if _is_lost(mine, task_id) != _is_lost(theirs, task_id):
+            taken.add(task_id)
+            if _is_lost(mine, task_id):
+                done.files[task_path(task_id)] = BlobId(rows[task_id].theirs or "")
+                done.said.append(f"{task_id} is back: it was lost here by damage")
+    return [one for one in ids if one not in taken]
+
+
+def _is_lost(raw: bytes, task_id: str) -> bool:
+    row = parse_task_row(raw, task_id) if _LOST in raw else None
+    return isinstance(row, Tombstone) and row.lost is True
 
 
 def _split_by_changed_side(

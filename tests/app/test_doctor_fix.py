@@ -174,3 +174,29 @@ def test_a_remote_that_cannot_be_asked_for_what_is_lost_is_named(kept: Nexus, tm
 
     assert "memory/note-1.md is lost" in shown
     assert "origin could not be asked, and may have what is lost" in shown
+
+
+@pytest.mark.parametrize("path", ["backlog/T2.json", "memory/note-2.md"])
+def test_what_was_left_out_while_the_remote_was_away_comes_back_when_it_answers(
+    kept: Nexus, tmp_path: Path, path: str
+) -> None:
+    run_git(tmp_path, "init", "-q", "--bare", "server.git")
+    run_git(kept.place, "remote", "add", "origin", str(tmp_path / "server.git"))
+    kept.ok("sync")
+    damage(object_file(kept.place, f"{STATE_REF}:{path}"), "missing")
+    (kept.place / ".nexus" / path).unlink()
+    (tmp_path / "server.git").rename(tmp_path / "away.git")
+    assert f"{path} is lost" in kept("doctor", "--fix").stdout
+    (tmp_path / "away.git").rename(tmp_path / "server.git")
+    refused = kept("sync")
+    assert (refused.returncode, "git nexus doctor --fix" in refused.stderr) == (1, True)
+
+    seen = kept("doctor").stdout
+    shown = kept.ok("doctor", "--fix")
+    said = kept.ok("sync")
+
+    assert "refs/nexus/lost/" in seen and "lacks objects" in seen, seen
+    assert "1 object is back" in shown, shown
+    assert path in files_on_ref(kept.place)
+    assert '"tombstone"' not in run_git(kept.place, "show", f"{STATE_REF}:{path}"), said
+    assert "lacks objects" not in kept.ok("doctor")
