@@ -14,6 +14,7 @@ from typing import Any
 from gitnexus import __version__
 from gitnexus.base.canonical import json_document, parse_json
 from gitnexus.base.errors import Invalid
+from gitnexus.base.file_stamp import file_stamp
 from gitnexus.base.files import make_private_folder, replace_file
 from gitnexus.events.log import FILE
 from gitnexus.events.model import sha256_digest
@@ -107,12 +108,3 @@ def _archived_trees(state: State, refs: Mapping[str, str]) -> dict[str, str]:
     objects = state.objects
     tips = [oid for ref, oid in refs.items() if ref.startswith(ARCHIVE)]
     return {run: entry.oid for tip in tips for run, entry in objects.entries(objects.tree_of(tip)).items()}
-
-
-def file_stamp(file: str) -> str:
-    """Return what changes whenever a file is written: size, time and number; "-" without a file."""
-    try:
-        status = os.stat(file)
-    except OSError:
-        return "-"
-    return f"{status.st_size}.{status.st_mtime_ns}.{status.st_ino}"

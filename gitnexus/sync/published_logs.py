@@ -11,10 +11,10 @@ from typing import Any
 from gitnexus import __version__
 from gitnexus.base.canonical import json_document, parse_json
 from gitnexus.base.errors import Invalid
+from gitnexus.base.file_stamp import file_stamp
 from gitnexus.base.files import make_private_folder, replace_file
 from gitnexus.events.log import FILE
 from gitnexus.policy.repo_key import repository_key
-from gitnexus.runs.row_cache import file_stamp
 from gitnexus.state import State
 from gitnexus.state.home import home_folder
 

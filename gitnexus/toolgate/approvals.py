@@ -13,11 +13,13 @@ from typing import Any
 from gitnexus.base.canonical import json_document
 from gitnexus.base.clock import format_timestamp, utc_now
 from gitnexus.base.errors import Busy, Conflict, Invalid, NotFound
+from gitnexus.base.file_stamp import file_stamp
 from gitnexus.base.files import replace_file
 from gitnexus.base.text import one_line
 from gitnexus.events.kinds import shorten_text
 from gitnexus.events.log import EventDraft
 from gitnexus.events.model import definition_hash
+from gitnexus.gateway.patching import make_patch_rows
 from gitnexus.git.branches import current_branch
 from gitnexus.git.child import run_git as git_run
 from gitnexus.git.private import PrivateGit, private_git
@@ -29,7 +31,7 @@ from gitnexus.harness.model import HarnessEvent, HookAnswer
 from gitnexus.harness.written_content import content_after_write
 from gitnexus.policy.in_force import read_policy_in_force
 from gitnexus.policy.ledger import Ledger
-from gitnexus.policy.model import CommandRequest, GateDecision, PatchRequest, PatchRow, Request
+from gitnexus.policy.model import CommandRequest, GateDecision, PatchRequest, Request
 from gitnexus.policy.request import request_digest
 from gitnexus.policy.tokens import check_token
 from gitnexus.redaction.hide import mask
@@ -45,7 +47,6 @@ from gitnexus.runs.store import read_run, run_ids, write_run
 from gitnexus.state import State
 from gitnexus.state.format import project_id_of
 from gitnexus.state.locate import ProjectLocation
-from gitnexus.toolgate import cache
 from gitnexus.workflow.run_definition import RunDefinition, RunNode
 
 GATE = "gate"
@@ -211,7 +212,7 @@ def freshness_facts(
     files = [mapping, state.repo.common_dir / "nexus" / "grants"]
     files += [run.log.path] if run is not None else []
     files += [Path(path) for path in paths_in_call(call)]
-    return tuple(("stamp", str(file), cache.file_stamp(str(file))) for file in files)
+    return tuple(("stamp", str(file), file_stamp(str(file))) for file in files)
 
 
 def _find_session_run(state: State, event: HarnessEvent, location: ProjectLocation) -> OpenRun | None:
@@ -314,19 +315,7 @@ def _with_file_trees(state: State, call: WriteCall, request: PatchRequest) -> Pa
         rows = diff_trees(git, base, result)
         git.keep(base)
         git.keep(result)
-    changes = (
-        PatchRow(
-            path=row.path,
-            old_mode=row.old_mode,
-            new_mode=row.new_mode,
-            old_blob=row.old_blob,
-            new_blob=row.new_blob,
-            link_target=row.link_target,
-            binary=row.binary and row.new_mode != "",
-        )
-        for row in rows
-    )
-    return request.changed(base_tree=base, result_tree=result, changes=tuple(changes))
+    return request.changed(base_tree=base, result_tree=result, changes=make_patch_rows(rows))
 
 
 def _write_single_file_tree(git: PrivateGit, path: str, mode: str, raw: bytes | None) -> str:

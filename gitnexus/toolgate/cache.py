@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gitnexus import __version__
+from gitnexus.base.file_stamp import file_stamp
 from gitnexus.git.git_folders import read_first_line
 from gitnexus.git.ls_tree_fast import list_tree_rows
 from gitnexus.state.locate import STATE_REF, ProjectLocation
@@ -236,15 +237,6 @@ def policy_file_stamps(top: str) -> list[str]:
 
 def _edits_entry_name(top: str) -> str:
     return f"edits-{_hash_name(top)}"
-
-
-def file_stamp(path: str) -> str:
-    """Return `stat` data that changes with the file's content; "" if the file does not exist."""
-    try:
-        seen = os.lstat(path)
-    except OSError:
-        return ""
-    return f"{seen.st_ino}.{seen.st_size}.{seen.st_mtime_ns}.{seen.st_ctime_ns}"
 
 
 _LOOKS: dict[str, Callable[[str], str]] = {"program": find_on_path, "real": os.path.realpath, "stamp": file_stamp}

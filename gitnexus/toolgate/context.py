@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from gitnexus.base.clock import utc_now
 from gitnexus.base.errors import NexusError
+from gitnexus.base.file_stamp import file_stamp
 from gitnexus.harness.model import HarnessEvent
 from gitnexus.policy.command_folder import why_folder_matters
 from gitnexus.policy.fast_policy import render_fast_policy
@@ -24,7 +25,7 @@ from gitnexus.state.format import project_id_of
 from gitnexus.state.home import home_folder
 from gitnexus.state.layout import FORMAT_FILE
 from gitnexus.state.locate import ProjectLocation
-from gitnexus.toolgate.cache import PolicySources, file_stamp, path_below_top
+from gitnexus.toolgate.cache import PolicySources, path_below_top
 
 if TYPE_CHECKING:
     from gitnexus.policy.denied_reads import DeniedReads

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gitnexus.base.file_stamp import file_stamp
 from gitnexus.base.text import one_line
 from gitnexus.git import discover
 from gitnexus.harness.calls import (
@@ -30,7 +31,6 @@ from gitnexus.state.locate import ProjectLocation
 from gitnexus.toolgate.cache import (
     AnswerCache,
     CachedAnswer,
-    file_stamp,
     policy_file_stamps,
     question_cache_key,
 )

@@ -408,6 +408,18 @@ def test_what_was_judged_is_remembered_until_the_law_or_the_disk_is_another(rule
     assert bash(ruled, "git status") == "deny"
 
 
+def test_a_user_policy_behind_a_link_holds_as_soon_as_its_file_is_edited(ruled: Path, tmp_path: Path) -> None:
+    kept = tmp_path / "dotfiles.md"
+    kept.write_text("---\nversion: 1\nallow:\n- run: [git, fetch]\n---\n")
+    (home_folder() / "policy.md").unlink(missing_ok=True)
+    (home_folder() / "policy.md").symlink_to(kept)
+    before = [bash(ruled, "git status"), bash(ruled, "git status")]
+
+    kept.write_text("---\nversion: 1\ndeny:\n- run: [git, '**']\n---\n")
+
+    assert (before, bash(ruled, "git status")) == (["allow", "allow"], "deny")
+
+
 def test_a_law_that_a_person_edits_by_hand_holds_with_the_next_call(ruled: Path) -> None:
     before = [bash(ruled, "git status"), bash(ruled, "git status")]
     stricter = POLICY.replace("deny:\n", 'deny:\n- run: [git, "**"]\n')

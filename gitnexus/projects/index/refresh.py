@@ -13,6 +13,7 @@ from gitnexus.backlog.model import BacklogTask
 from gitnexus.backlog.store import FOLDER as BACKLOG
 from gitnexus.backlog.store import parse_task_row, task_id_at
 from gitnexus.base.errors import NexusError
+from gitnexus.base.file_stamp import file_stamp
 from gitnexus.git import GitFailed, Repo
 from gitnexus.git.git_folders import read_git_folders
 from gitnexus.projects.finding import fold_text
@@ -138,10 +139,10 @@ def _project_glance(project: Project) -> str:
         tip = _state_tip(common)
         if tip:
             return tip
-        packed = _stat_key(f"{common}/packed-refs")
+        packed = file_stamp(f"{common}/packed-refs")
         if packed or Path(common, "HEAD").exists():
             # A repository may have no state ref and be a folder of CLEO.
-            return f"refs {packed} {_stat_key(f'{common}/reftable/tables.list')} {_glance_of_files(project.path)}"
+            return f"refs {packed} {file_stamp(f'{common}/reftable/tables.list')} {_glance_of_files(project.path)}"
     return _glance_of_files(project.path)
 
 
@@ -167,15 +168,7 @@ def _common_folder(folder: str) -> str:
 
 
 def _glance_of_files(root: str) -> str:
-    return f"files {_stat_key(f'{root}/{FOLDER}/{TODO}')} {_stat_key(f'{root}/{FOLDER}/{ARCHIVE}')}"
-
-
-def _stat_key(path: str) -> str:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return ""
-    return f"{found.st_ino}.{found.st_size}.{found.st_mtime_ns}.{found.st_ctime_ns}"
+    return f"files {file_stamp(f'{root}/{FOLDER}/{TODO}')} {file_stamp(f'{root}/{FOLDER}/{ARCHIVE}')}"
 
 
 def _just_now(folder: Path) -> bool:
