@@ -15,7 +15,8 @@ from gitnexus.runs.open_run import OpenRun
 
 def action_card(run: OpenRun, action: str) -> tuple[Card, RevealCard]:
     """Return the card of an action and the function that reveals its secrets. Raises: NexusError."""
-    found, gatekeeper = judge_proposed_action(run, action), run.make_gatekeeper(action)
+    found = judge_proposed_action(run, action)
+    gatekeeper = found.gatekeeper
     summary, request = run.view().actions[action].summary, found.request
     said, inputs, is_patch = _card_text(run, request), _command_input(run, request), request.kind == "patch"
 

@@ -19,6 +19,7 @@ from gitnexus.git.commits import tree_of_commit
 from gitnexus.git.private import private_git
 from gitnexus.git.tree_diff import TreeChange, diff_trees, list_tree_files
 from gitnexus.git.worktree_tree import OddFile, write_worktree_tree
+from gitnexus.policy.gatekeeper import Gatekeeper
 from gitnexus.policy.model import GateDecision, HandoffRequest, PatchRequest, ProposedAction, Request
 from gitnexus.policy.request import parse_request, request_digest
 from gitnexus.runs.actions.commit import branch_tip, find_earlier_commit
@@ -36,11 +37,12 @@ _LEFT_OUT = "left out: "
 
 @dataclass(frozen=True, slots=True)
 class JudgedRequest:
-    """A request of a run and the gate's decision."""
+    """A request of a run, the gate's decision, and the gate, which then issues and checks the token for it."""
 
     action: str
     request: Request
     decision: GateDecision
+    gatekeeper: Gatekeeper
 
 
 def propose_worktree_changes(run: OpenRun, summary: str, node: str, proofs: Sequence[str] = ()) -> str | None:
@@ -194,7 +196,7 @@ def judge_proposed_action(run: OpenRun, action: str) -> JudgedRequest:
         request = _recompute_patch_request(run, action, request)
     _refuse_other_role(run, action, request)
     gatekeeper = run.make_gatekeeper(action)
-    return JudgedRequest(action, request, gatekeeper.decide(request))
+    return JudgedRequest(action, request, gatekeeper.decide(request), gatekeeper)
 
 
 def role_of_node(run: OpenRun, node: str) -> str:

@@ -17,9 +17,8 @@ def issue_action_token(
 ) -> None:
     """Sign a token for a judged action, store it as an artifact and log the approval with its scope."""
     of = request_digest(found.request)
-    gatekeeper = run.make_gatekeeper(found.action)
-    log_policy_change(run.log, run.view().policy, gatekeeper.here, run.state)
-    token = gatekeeper.approve_request(found.request, of, scope, unseen=unseen)
+    log_policy_change(run.log, run.view().policy, found.gatekeeper.here, run.state)
+    token = found.gatekeeper.approve_request(found.request, of, scope, unseen=unseen)
     # Store the token before logging the approval: after a kill it is there to continue with.
     kept = run.artifacts.write(f"approval-{found.action}", token.encode(), exact=True)
     body = {
@@ -36,7 +35,7 @@ def issue_action_token(
 
 def check_action_token(run: OpenRun, found: JudgedRequest, token: str, *, begun: bool) -> TokenClaims:
     """Return the claims of a token for exactly this request; one already spent for this action may be finished."""
-    gatekeeper = run.make_gatekeeper(found.action)
+    gatekeeper = found.gatekeeper
     expected = gatekeeper.expected(found.request, request_digest(found.request))
     if not begun:
         return check_token(token, expected, gatekeeper.approvers, utc_now(), Ledger(run.repo.common_dir))
