@@ -7,7 +7,6 @@ from dataclasses import dataclass
 SIBLING, COUSIN = 0.15, 0.08
 # In the order in which they win a tie.
 BASES = ("labels", "description", "files")
-METHODS = ("auto", *BASES, "hierarchy")
 # What an ancestor's words count with --context, by how far up it is.
 DECAY = (1.0, 0.5, 0.25)
 _WORD = re.compile(r"[a-z0-9]+")

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from gitnexus.base.errors import BadUsage
 from gitnexus.projects.discovery import RelatedQuery, find_related_tasks, rank_answers
@@ -14,7 +14,6 @@ from gitnexus.projects.resolve import LocatedTask
 from gitnexus.projects.standpoint import Standpoint
 
 Method = Literal["auto", "labels", "description", "files", "hierarchy"]
-METHODS = get_args(Method)
 LEAST = 0.6
 
 

@@ -1,9 +1,7 @@
 """Speaks the interfaces of Anthropic and Gemini through pydantic-ai; the HTTP request is ours, and so is the key."""
 
-import asyncio
 import json
 import re
-import threading
 from collections.abc import AsyncIterator, Iterator
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -14,6 +12,7 @@ from gitnexus.base.text import one_line
 from gitnexus.prompts.chat import LARGEST, ChatQuestion, ChatReply, Hear, ModelToolCall
 from gitnexus.prompts.http import ModelRequest, RetryLater, stream_answer
 from gitnexus.prompts.openai_chat import BROKE_OFF, parse_arguments
+from gitnexus.prompts.own_loop import run_in_own_loop
 from gitnexus.prompts.settings import ModelEndpoint
 
 if TYPE_CHECKING:
@@ -68,25 +67,7 @@ class LibraryChat:
 
     def ask(self, question: ChatQuestion, hear: Hear | None) -> ChatReply:
         """Return the model's next answer. Raises: RetryLater, RefusedRequest, Failed."""
-        box: list[ChatReply | BaseException] = []
-
-        def work() -> None:
-            try:
-                box.append(asyncio.run(self._ask(question, hear)))
-            except (NexusError, RuntimeError) as exc:
-                box.append(exc)
-
-        # Whoever calls may be in a loop of its own (a server, a screen), where a second one cannot run.
-        worker = threading.Thread(target=work, daemon=True)
-        worker.start()
-        worker.join()
-        if not box:
-            raise Failed("pydantic-ai ended without an answer")
-        if isinstance(box[0], NexusError):
-            raise box[0]
-        if isinstance(box[0], BaseException):
-            raise Failed(f"pydantic-ai failed: {one_line(str(box[0]), 200)}") from box[0]
-        return box[0]
+        return run_in_own_loop(lambda: self._ask(question, hear))
 
     async def _ask(self, question: ChatQuestion, hear: Hear | None) -> ChatReply:
         # 2 to 5 s, and an extra: only who asks pays.

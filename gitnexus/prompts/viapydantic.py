@@ -1,16 +1,15 @@
 """Asks a model through pydantic-ai: an agent without tools that answers with JSON; the HTTP request is ours."""
 
-import asyncio
 import json
-import threading
 from typing import TYPE_CHECKING, Any
 
-from gitnexus.base.errors import Failed, NexusError
+from gitnexus.base.errors import NexusError
 from gitnexus.base.text import one_line
 from gitnexus.prompts.chat import UnusableReply
 from gitnexus.prompts.connection import ModelConnection
 from gitnexus.prompts.model import prompt_schema
 from gitnexus.prompts.openai_chat import chat_body
+from gitnexus.prompts.own_loop import run_in_own_loop
 from gitnexus.prompts.protocol import PromptQuestion, missing_library_error
 from gitnexus.prompts.words import render_messages
 
@@ -35,25 +34,7 @@ class ViaPydanticAi:
         schema = prompt_schema(question.function.output, question.function.name)
         form = _FORM.format(schema=json.dumps(schema))
         turns = render_messages(question.files, question.function, question.args, form)
-        box: list[Any] = []
-
-        def work() -> None:
-            try:
-                box.append(asyncio.run(_ask_agent(question.function.name, schema, turns, connection)))
-            except (NexusError, RuntimeError) as exc:
-                box.append(exc)
-
-        # The caller may be in an event loop of its own (a server, a screen), where a second one cannot run.
-        worker = threading.Thread(target=work, daemon=True)
-        worker.start()
-        worker.join()
-        if not box:
-            raise Failed("pydantic-ai ended without an answer")
-        if isinstance(box[0], NexusError):
-            raise box[0]
-        if isinstance(box[0], BaseException):
-            raise Failed(f"pydantic-ai failed: {one_line(str(box[0]), 200)}") from box[0]
-        return box[0]
+        return run_in_own_loop(lambda: _ask_agent(question.function.name, schema, turns, connection))
 
 
 async def _ask_agent(

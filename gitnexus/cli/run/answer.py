@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gitnexus.cli.run.decisions import continue_run, exit_if_followed, going_on_options
+from gitnexus.cli.run.decisions import continue_run, exit_if_followed
 from gitnexus.cli.run.handover import hand_over_run
+from gitnexus.cli.run.options import going_on_options, queue_option
 from gitnexus.runs.actions.ask import answer_question
 from gitnexus.runs.open_run import open_run
 from gitnexus.runs.record import refresh_run_record
@@ -15,22 +16,14 @@ from gitnexus.ui.runs import format_run_summary, run_as_json
 
 if TYPE_CHECKING:
     from gitnexus.app import Nexus
-    from gitnexus.cli.run.decisions import Then
+    from gitnexus.cli.run.options import Then
 
 
 @click.command("answer", cls=NexusCommand)
 @click.argument("run_id", metavar="RUN")
 @click.argument("text", metavar="TEXT")
 @click.option("--question", default="", metavar="ID", help="Which question, such as q1, if there are several.")
-@click.option(
-    "--queue",
-    "server",
-    is_flag=False,
-    flag_value="",
-    default=None,
-    metavar="[REMOTE]",
-    help="Then queue it on a server, so that a worker continues it.",
-)
+@queue_option("Then queue it on a server, so that a worker continues it.")
 @going_on_options
 @with_nexus
 def answer_agent(nexus: "Nexus", run_id: str, text: str, question: str, server: str | None, then: "Then") -> None:

@@ -12,9 +12,9 @@ from gitnexus.cli.run.decisions import (
     continue_run,
     exit_if_followed,
     find_last_answer,
-    going_on_options,
 )
 from gitnexus.cli.run.handover import hand_over_run, run_after_queue
+from gitnexus.cli.run.options import going_on_options, queue_option
 from gitnexus.events.fold import POLICY
 from gitnexus.policy.shown_cards import was_shown
 from gitnexus.runs.actions import approve as actions_approve
@@ -28,7 +28,7 @@ from gitnexus.ui.runs import format_run_summary, review_action, run_as_json
 
 if TYPE_CHECKING:
     from gitnexus.app import Nexus
-    from gitnexus.cli.run.decisions import Then
+    from gitnexus.cli.run.options import Then
     from gitnexus.events.view import ActionView
 
 _SCOPES = click.Choice(["once", "session", "repository", "path", "argv", "workflow"])
@@ -40,15 +40,7 @@ _SCOPES = click.Choice(["once", "session", "repository", "path", "argv", "workfl
 @click.option("--scope", type=_SCOPES, default="once", show_default=True, help="What the approval covers.")
 @click.option("--digest", default="", metavar="DIGEST", help="Fail if the action is not exactly this request.")
 @click.option("--unseen", is_flag=True, help="Also approve what you were not shown; log and token record that.")
-@click.option(
-    "--queue",
-    "server",
-    is_flag=False,
-    flag_value="",
-    default=None,
-    metavar="[REMOTE]",
-    help="Then queue it on a server, so that a worker continues it.",
-)
+@queue_option("Then queue it on a server, so that a worker continues it.")
 @going_on_options
 @with_nexus
 def approve_actions(

@@ -1,8 +1,7 @@
 """The steps after an answer to a run: select its actions, write the checkpoint, continue the run."""
 
 import contextlib
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,23 +20,9 @@ from gitnexus.ui.output import print_note
 from gitnexus.ui.runs import exit_with_run_status, print_agent_message, review_action
 
 if TYPE_CHECKING:
+    from gitnexus.cli.run.options import Then
     from gitnexus.events.view import RunView
     from gitnexus.runs.open_run import OpenRun
-
-Then = Literal["go", "wait", "hold"]
-
-
-def going_on_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options for an answered run: continue it, follow it, or leave it."""
-    hold = click.option("--hold", "then", flag_value="hold", help="Leave the run: git nexus resume continues it.")
-    wait = click.option(
-        "--wait",
-        "then",
-        flag_value="wait",
-        default="go",
-        help="Follow the run until it needs a person again or is over.",
-    )
-    return wait(hold(command))
 
 
 def choose_actions(run: "OpenRun", actions: tuple[str, ...]) -> list[str]:
@@ -63,7 +48,7 @@ def find_last_answer(run: "OpenRun") -> tuple[str, bool]:
     return "", False
 
 
-def continue_run(run: "OpenRun", then: Then) -> None:
+def continue_run(run: "OpenRun", then: "Then") -> None:
     """Let a run go on that was answered, until it needs a person again or is over.
 
     One that only ends, or needs neither a program nor a model, does so here; any other goes on in a process of its own,
@@ -97,7 +82,7 @@ def follow_run(run: "OpenRun", network: Any = None, *, asks: bool = True) -> "Ru
         )
 
 
-def exit_if_followed(run: "OpenRun", then: Then) -> None:
+def exit_if_followed(run: "OpenRun", then: "Then") -> None:
     """Leave with the status of a run that was followed."""
     if then == "wait":
         exit_with_run_status(run.view())

@@ -11,8 +11,8 @@ from gitnexus.cli.run.decisions import (
     continue_run,
     exit_if_followed,
     find_last_answer,
-    going_on_options,
 )
+from gitnexus.cli.run.options import going_on_options
 from gitnexus.runs.actions import approve as actions_approve
 from gitnexus.runs.open_run import open_run
 from gitnexus.runs.record import refresh_run_record
@@ -22,7 +22,7 @@ from gitnexus.ui.runs import format_run_summary, run_as_json
 
 if TYPE_CHECKING:
     from gitnexus.app import Nexus
-    from gitnexus.cli.run.decisions import Then
+    from gitnexus.cli.run.options import Then
 
 
 @click.command("deny", cls=NexusCommand)

@@ -6,6 +6,7 @@ import click
 
 from gitnexus.cli.run.decisions import follow_run
 from gitnexus.cli.run.handover import hand_over_run, run_after_queue
+from gitnexus.cli.run.options import queue_option
 from gitnexus.runs.open_run import open_run
 from gitnexus.runs.workflow.retries import retry_given_up_steps
 from gitnexus.ui.agreeing import ask_for_agreement
@@ -22,15 +23,7 @@ if TYPE_CHECKING:
 @click.argument("run_id", metavar="RUN", required=False)
 @click.option("--network", type=click.Choice(["none", "loopback", "full"]), help="What the agent may reach.")
 @click.option("--unattended", is_flag=True, help="Ask nothing: what needs an answer stays waiting.")
-@click.option(
-    "--queue",
-    "server",
-    is_flag=False,
-    flag_value="",
-    default=None,
-    metavar="[REMOTE]",
-    help="Queue it on a server, so that a worker continues it.",
-)
+@queue_option("Queue it on a server, so that a worker continues it.")
 @click.option("--labels", default="", metavar="A,B", help="With --queue: what the worker must have.")
 @click.option(
     "--agree",

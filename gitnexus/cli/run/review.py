@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gitnexus.cli.run.decisions import continue_run, going_on_options
+from gitnexus.cli.run.decisions import continue_run
+from gitnexus.cli.run.options import going_on_options
 from gitnexus.policy.shown_cards import remember_shown
 from gitnexus.runs.drive import actions_in_order
 from gitnexus.runs.finish_interrupted import finish_begun
@@ -18,7 +19,7 @@ from gitnexus.ui.runs import exit_with_run_status, format_run_summary, format_wa
 
 if TYPE_CHECKING:
     from gitnexus.app import Nexus
-    from gitnexus.cli.run.decisions import Then
+    from gitnexus.cli.run.options import Then
 
 
 @click.command("review", cls=NexusCommand)

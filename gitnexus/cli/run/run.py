@@ -8,6 +8,7 @@ from gitnexus.adapters.protocol import hosts_of_address
 from gitnexus.adapters.table import find_adapter
 from gitnexus.base.errors import Invalid
 from gitnexus.cli.run.interruption import interruptible_run
+from gitnexus.cli.run.options import queue_option
 from gitnexus.cli.run.questions import ask_person
 from gitnexus.git import remotes
 from gitnexus.runs.agent.run import refuse_unaskable_agent
@@ -68,15 +69,7 @@ class _RunCommand(NexusCommand):
 @click.option(
     "--cents", type=click.IntRange(1), metavar="N", help="Stop it when it has cost more than this, in US cents."
 )
-@click.option(
-    "--queue",
-    "server",
-    is_flag=False,
-    flag_value="",
-    default=None,
-    metavar="[REMOTE]",
-    help="Queue it on a server, for a worker. Default: origin.",
-)
+@queue_option("Queue it on a server, for a worker. Default: origin.")
 @click.option("--labels", default="", metavar="A,B", help="With --queue: what the worker must have.")
 @click.option("--workflow", default="", metavar="FILE", help="Use the workflow in this file; - reads stdin.")
 @click.option("--cycle", is_flag=True, help="Do the open tasks of this cycle, in parallel where possible.")
