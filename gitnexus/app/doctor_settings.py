@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 from gitnexus.app.doctor_finding import MOST_TOLD, DoctorFinding
 from gitnexus.catalog import open_catalog
+from gitnexus.git.config_keys import unknown_config_keys
 from gitnexus.memory.model import parse_memory_settings
 from gitnexus.runs.setup_rules import parse_run_settings
 from gitnexus.state import State
-from gitnexus.state.settings import SECTIONS, settings_section, unknown_sections
+from gitnexus.state.settings import settings_section, unknown_keys
 
 
 def check_catalog(state: State, _fix: bool) -> Iterator[DoctorFinding]:
@@ -40,11 +41,17 @@ def check_settings(state: State, _fix: bool) -> Iterator[DoctorFinding]:
         from gitnexus.workflow.settings import parse_workflow_settings  # loads pydantic: only for such settings
 
         parse_workflow_settings(asked)
-    strange = unknown_sections(snapshot, SECTIONS)
+    strange = unknown_keys(snapshot)
     for path, name in strange:
         yield DoctorFinding(
             "settings", "warning", f"{path}: no part of git nexus reads {name[:60]!r}", "is it misspelt?"
         )
+    for key, meant in unknown_config_keys(state.repo):
+        strange.append(("git config", key))
+        if meant:
+            yield DoctorFinding("settings", "problem", f"git config {key} is not known", f"did you mean {meant}?")
+        else:
+            yield DoctorFinding("settings", "warning", f"git config {key}: nothing reads it", "is it misspelt?")
     if not strange:
         yield DoctorFinding("settings", "ok", "every setting is known")
 

@@ -5,7 +5,7 @@ Records that hooks and short commands read are in `base/record.py`: importing py
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Self, TypeVar, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, TypeAdapter, ValidationError
@@ -20,6 +20,8 @@ T = TypeVar("T")
 # A list in JSON, a tuple here: that one conversion is allowed, all others are not.
 Many = Annotated[tuple[T, ...], Strict(False)]
 SCHEMA_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+# A value in what pydantic says of a literal: 'a', 'b' or 'c'.
+_LITERAL = re.compile(r"'([^']*)'")
 _EXPECTED = {
     "string_type": "text",
     "string_unicode": "text without half a character",
@@ -64,7 +66,7 @@ class Document(BaseModel):
 
     @classmethod
     def _invalid(cls, exc: ValidationError, where: str) -> Invalid:
-        problem = exc.errors(include_url=False)[0]
+        problem = _reason_why_missing(exc.errors(include_url=False))
         return Invalid(describe_problem(problem, where), hint=_suggestion(cls, problem))
 
     def plain(self) -> dict[str, Any]:
@@ -76,30 +78,54 @@ class Document(BaseModel):
         return self.model_copy(update=fields)
 
 
+def _reason_why_missing(problems: list[ErrorDetails]) -> ErrorDetails:
+    """Return the first problem; for a field that is missing since it is misspelt, the misspelt one."""
+    *place, name = problems[0]["loc"] or ("",)
+    if problems[0]["type"] != "missing":
+        return problems[0]
+    beside = {
+        str(one["loc"][-1]): one
+        for one in problems
+        if one["type"] == "extra_forbidden" and list(one["loc"][:-1]) == place
+    }
+    return beside.get(closest_word(str(name), beside), problems[0])
+
+
 def _suggestion(form: type[BaseModel], problem: ErrorDetails) -> str | None:
-    """Return the field that a misspelt one may mean, None if none is similar."""
-    if problem["type"] != "extra_forbidden":
+    """Return the field or value that a misspelt one may mean, None if none is similar."""
+    if problem["type"] == "extra_forbidden":
+        given, known = problem["loc"][-1], _field_names(form, problem["loc"][:-1])
+    elif problem["type"] == "literal_error" and isinstance(problem["input"], str):
+        given, known = problem["input"], _LITERAL.findall(problem["ctx"]["expected"])
+    else:
         return None
-    close = closest_word(str(problem["loc"][-1]), _field_names(form, set()))
+    close = closest_word(str(given), known)
     return f"did you mean {close}?" if close else None
 
 
-def _field_names(form: Any, seen: set[Any]) -> Iterator[str]:
-    """Yield the JSON names of all fields of a document and of the documents in it."""
-    if isinstance(form, type) and issubclass(form, BaseModel):
-        if form not in seen:
-            seen.add(form)
-            for name, field in form.model_fields.items():
-                yield field.alias or name
-                yield from _field_names(field.annotation, seen)
-        return
-    for part in get_args(form):
-        yield from _field_names(part, seen)
+def _field_names(form: type[BaseModel], loc: Sequence[int | str]) -> list[str]:
+    """Return the JSON names of the fields of the document at a place inside of `form`."""
+    forms = {form}
+    for part in loc:
+        fields = [field for one in forms for name, field in one.model_fields.items() if part in (name, field.alias)]
+        # A key of an object, an index, or the tag of a union leads to no other form.
+        forms = {one for field in fields for one in _documents_in(field.annotation)} if fields else forms
+    return [field.alias or name for one in forms for name, field in one.model_fields.items()]
+
+
+def _documents_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    """Yield the documents that a type is made of, without those inside of them."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _documents_in(part)
 
 
 def describe_problem(problem: ErrorDetails, where: str) -> str:
     """Return a validation error as one sentence: the field, and what is expected."""
-    place = where + "".join(f"[{part}]" if isinstance(part, int) else f": {part}" for part in problem["loc"])
+    # pydantic marks a wrong key of an object by one more part, [key].
+    loc = problem["loc"][:-1] if problem["loc"][-1:] == ("[key]",) else problem["loc"]
+    place = where + "".join(f"[{part}]" if isinstance(part, int) else f": {part}" for part in loc)
     context = problem.get("ctx", {})
     match problem["type"]:
         case "missing":

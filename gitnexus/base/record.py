@@ -56,6 +56,9 @@ class Record:
                 plain = type(item) is hint and hint in _ATOMS  # most fields are; asked here, it costs nothing more
                 found[name] = item if plain else _check_value(hint, item, f"{where}: {key}")
             elif required:
+                misspelt = closest_word(key, given.keys() - {key for _, key, _, _ in _record_fields(cls)})
+                if misspelt:
+                    raise Invalid(f"{where}: {misspelt} is not known", hint=f"did you mean {key}?")
                 raise Invalid(f"{where}: {key} is missing")
         if cls._keeps_unknown:
             found["unknown"] = given

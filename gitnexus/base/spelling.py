@@ -11,6 +11,13 @@ def closest_word(word: str, known: Iterable[str]) -> str:
     return ranked[0][1] if ranked and ranked[0][0] <= most else ""
 
 
+def suggest_word(word: str, known: Iterable[str], otherwise: str = "") -> str:
+    """Return the hint for an unknown word: what it most likely means, else `otherwise` or all that there are."""
+    words = list(known)
+    close = closest_word(word, words)
+    return f"did you mean {close}?" if close else otherwise or f"there are: {', '.join(words)}"
+
+
 def _fold(word: str) -> str:
     return word.lower().replace("_", "").replace("-", "")
 

@@ -1,10 +1,13 @@
 """Parses a manifest and its vocabulary, and lists every problem in it without reading any other file. Pure."""
 
+import dataclasses
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
 from gitnexus.base.errors import Invalid
+from gitnexus.base.spelling import closest_word
+from gitnexus.base.text import one_line
 from gitnexus.catalog.harnesses import KNOWN_CLASSES
 from gitnexus.catalog.manifest import VOCABULARY_KINDS, Manifest, Vocabulary
 from gitnexus.catalog.model import SCHEMA_CONTRACT, Agent, CatalogRecord, Skill, Tag
@@ -139,6 +142,14 @@ def _duplicate_ids(manifest: Manifest) -> Iterator[tuple[str, str]]:
             seen.add(ident)
 
 
+def _misspelt_fields(row: CatalogRecord, given: dict[str, Any], where: str) -> Iterator[str]:
+    """Yield the unknown fields that resemble one which was left out: a limit that is misspelt limits nothing."""
+    left_out = [field.name for field in dataclasses.fields(row) if field.name not in given]
+    for name in row.unknown:
+        if meant := closest_word(name, left_out):
+            yield f"{where}: {one_line(name, 60)} is not known (did you mean {meant}?)"
+
+
 def _parse_rows(kind: type[R], value: Any, where: str, problems: list[str]) -> tuple[R, ...]:
     if not isinstance(value, list):
         problems.append(f"{where} should be a list")
@@ -151,8 +162,9 @@ def _parse_rows(kind: type[R], value: Any, where: str, problems: list[str]) -> t
         try:
             row = kind.from_value(item, f"{where}[{at}]")
         except Invalid as exc:
-            problems.append(exc.message)
+            problems.append(f"{exc.message} ({exc.hint})" if exc.hint else exc.message)
             continue
+        problems += _misspelt_fields(row, item, f"{where}[{at}]")
         ident = getattr(row, "id", "")
         if form.fullmatch(ident):
             rows.append(row)

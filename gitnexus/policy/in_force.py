@@ -8,6 +8,7 @@ from typing import Any, TypeVar, get_args
 
 from gitnexus.base import files
 from gitnexus.base.errors import Conflict, DeniedByPolicy, Invalid, NotFound
+from gitnexus.base.spelling import suggest_word
 from gitnexus.policy import edit
 from gitnexus.policy.compiled_rules import CompiledPolicy, compile_policy
 from gitnexus.policy.model import Mode, Verdict
@@ -67,7 +68,8 @@ def is_bypass_enabled() -> bool:
     given = user_settings_section("policy")
     for key in given:
         if key != "bypass":
-            raise Invalid(f"settings: policy.{key} is not known", hint="there is policy.bypass, true or false")
+            otherwise = "there is policy.bypass, true or false"
+            raise Invalid(f"settings: policy.{key} is not known", hint=suggest_word(key, ["bypass"], otherwise))
     if not isinstance(given.get("bypass", False), bool):
         raise Invalid("settings: policy.bypass should be true or false")
     return given.get("bypass") is True

@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 from gitnexus.base.errors import Invalid
 from gitnexus.base.frontmatter import UnclosedFrontMatter, locate_front_matter
 from gitnexus.base.record import Record
+from gitnexus.base.spelling import suggest_word
 from gitnexus.base.text import one_line
 from gitnexus.policy.model import Approval, Kind, Level, Mode, Network, Verdict, Way
 from gitnexus.policy.patterns import ArgvPattern, is_everything, require_path_pattern
@@ -285,7 +286,8 @@ def _check_unique_names(rules: list[PolicyRule], where: str) -> None:
 def _check_known_keys(value: Mapping[str, Any], keys: tuple[str, ...], where: str) -> None:
     for key in value:
         if key not in keys:
-            raise Invalid(f"{where}: {key!r} is not known", hint=f"the words are {', '.join(keys)}")
+            otherwise = f"the words are {', '.join(keys)}"
+            raise Invalid(f"{where}: {key!r} is not known", hint=suggest_word(str(key), keys, otherwise))
 
 
 def _require_mapping(value: Any, where: str) -> Mapping[str, Any]:

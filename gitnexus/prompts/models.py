@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from gitnexus.base.errors import Invalid, NotFound
+from gitnexus.base.spelling import suggest_word
 from gitnexus.prompts.connection import ModelConnection
 from gitnexus.prompts.library_chat import missing_library, require_library
 from gitnexus.prompts.settings import ROLES, SECTION, Interface, ModelEndpoint, PromptSettings, check_endpoint
@@ -152,7 +153,8 @@ def find_model(settings: PromptSettings, name: str) -> ModelEndpoint:
     """Return a model by its name. Raises: NotFound."""
     if name not in settings.models:
         there = ", ".join(settings.models) or "none"
-        raise NotFound(f"there is no model {name[:40]!r}", hint=f"there is: {there}; git nexus model add sets one up")
+        hint = suggest_word(name, settings.models, f"there is: {there}; git nexus model add sets one up")
+        raise NotFound(f"there is no model {name[:40]!r}", hint=hint)
     return settings.models[name]
 
 
@@ -170,6 +172,5 @@ def _require_model(settings: dict[str, Any], name: str) -> None:
     models = settings.get(SECTION, {}).get("models", {})
     if name not in models:
         there = ", ".join(models) or "none"
-        raise NotFound(
-            f"your settings have no model {name[:40]!r}", hint=f"there is: {there}; git nexus model add sets one up"
-        )
+        hint = suggest_word(name, models, f"there is: {there}; git nexus model add sets one up")
+        raise NotFound(f"your settings have no model {name[:40]!r}", hint=hint)

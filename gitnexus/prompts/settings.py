@@ -6,6 +6,7 @@ from pydantic import Field
 
 from gitnexus.base.document import Document, Many
 from gitnexus.base.errors import Failed, Invalid
+from gitnexus.base.spelling import suggest_word
 from gitnexus.prompts.address import check_key_variable, check_model_address, is_loopback_url
 from gitnexus.prompts.functions import FUNCTIONS
 from gitnexus.prompts.key_sources import read_key
@@ -99,7 +100,7 @@ def parse_prompt_settings(value: Any) -> PromptSettings:
         raise Invalid(f"{where}: retries should be 0 to {MOST_RETRIES}")
     for name in found.functions:
         if name not in FUNCTIONS:
-            raise Invalid(f"{where}: functions: {name[:40]} is none", hint=f"there are: {', '.join(FUNCTIONS)}")
+            raise Invalid(f"{where}: functions: {name[:40]} is none", hint=suggest_word(name, FUNCTIONS))
     check_endpoint(found.endpoint, f"{where}: endpoint")
     for name, one in found.models.items():
         check_endpoint(one, f"{where}: models: {name[:40]}")
@@ -107,11 +108,11 @@ def parse_prompt_settings(value: Any) -> PromptSettings:
             raise Invalid(f"{where}: models: {name[:40]}: url is missing")
     for role, name in found.use.items():
         if role not in ROLES:
-            raise Invalid(f"{where}: use: {role[:40]} is no role", hint=f"there are: {', '.join(ROLES)}")
+            raise Invalid(f"{where}: use: {role[:40]} is no role", hint=suggest_word(role, ROLES))
         if name not in found.models:
             raise Invalid(
                 f"{where}: use: {role}: there is no model {name[:40]!r}",
-                hint="git nexus model list shows those that there are",
+                hint=suggest_word(name, found.models, "git nexus model list shows those that there are"),
             )
     for name, one in found.functions.items():
         check_endpoint(one, f"{where}: functions: {name}")

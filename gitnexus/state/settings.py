@@ -17,6 +17,15 @@ FILE = "settings.json"
 PROJECT_FILE = f".nexus/{FILE}"
 # The sections of a settings file, each the name of what reads it.
 SECTIONS = ("audit", "catalog", "memory", "policy", "prompts", "runs", "sandbox", "sync", "workflow")
+# The keys of sections that no document describes; misspelt, they would silently not count.
+_KEYS_OF_SECTION: dict[str, tuple[str, ...]] = {
+    "audit": ("reads",),
+    "catalog": ("source", "capabilities"),
+    "policy": ("bypass",),
+    "runs": ("copy", "setup", "checks"),
+    "sandbox": (),
+    "sync": ("refs",),
+}
 # Whether the project's file, with these bytes, was signed by who may.
 Trusts = Callable[[Snapshot, bytes], bool]
 # What gives agents more room, or takes something away from people: in a project's file it counts only when that is
@@ -84,10 +93,26 @@ def write_user_settings(change: Callable[[dict[str, Any]], dict[str, Any]]) -> P
     return mine
 
 
-def unknown_sections(snapshot: Snapshot, names: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the sections of either file that match no room's name, with the file. Raises: Invalid."""
-    files = _settings_files(snapshot, lambda _snapshot, _raw: True)
-    return [(path, key) for path, value in files for key in sorted(value.keys() - set(names))]
+def unknown_keys(snapshot: Snapshot) -> list[tuple[str, str]]:
+    """Return the sections of either file that nothing reads, and such keys of sections, with the file.
+
+    Raises: Invalid.
+    """
+    found = []
+    for path, value in _settings_files(snapshot, lambda _snapshot, _raw: True):
+        found += [(path, name) for name in sorted(value.keys() - set(SECTIONS))]
+        found += [(path, ".".join(names)) for names, _ in _unknown_section_keys(value)]
+    return found
+
+
+def _unknown_section_keys(value: Mapping[str, Any]) -> list[tuple[tuple[str, str], tuple[str, ...]]]:
+    """Return the keys that their section does not have, each with those that it has."""
+    return [
+        ((name, key), known)
+        for name, known in _KEYS_OF_SECTION.items()
+        if isinstance(section := value.get(name), Mapping)
+        for key in sorted(section.keys() - set(known))
+    ]
 
 
 def loosening_keys_in(raw: bytes) -> list[str]:
@@ -174,4 +199,7 @@ def _parse_settings(raw: bytes, path: str) -> dict[str, Any]:
     for name in value.keys() - set(SECTIONS):
         if close := closest_word(name, SECTIONS):
             raise Invalid(f"{path}: {one_line(name, 60)} is not known", hint=f"did you mean {close}?")
+    for (name, key), known in _unknown_section_keys(value):
+        if close := closest_word(key, known):
+            raise Invalid(f"{path}: {name}: {one_line(key, 60)} is not known", hint=f"did you mean {close}?")
     return value

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from gitnexus.base.errors import Invalid, NotFound
 from gitnexus.git import Repo, config, config_edit, remotes
+from gitnexus.git.config_keys import refuse_misspelt_config_keys
 from gitnexus.git.exchange import list_remote_refs, remote_without_password
 from gitnexus.runs.archive import ARCHIVE, LOGS
 from gitnexus.runs.ids import BRANCHES
@@ -101,6 +102,9 @@ def resolve_remote(state: State, remote: str | None) -> Remote:
     known = remote in names
     if not known and not re.search(r"[/:\\.]", remote):
         raise NotFound(f"there is no remote {remote[:60]!r}", hint=f"there is {', '.join(names)}" if names else None)
+    if known:
+        refuse_misspelt_config_keys(repo, f"remote.{remote}.")
+    refuse_misspelt_config_keys(repo, "nexus.")
     name = remote if known and _is_plain_name(remote) else f"at-{_short_hash(remote)}"
     return Remote(
         remote,

@@ -9,6 +9,7 @@ from pydantic import Field
 from gitnexus.base.document import Document, Many, has_form
 from gitnexus.base.errors import Invalid, NexusError
 from gitnexus.base.frontmatter import UnclosedFrontMatter, locate_front_matter
+from gitnexus.base.spelling import suggest_word
 from gitnexus.catalog.yamltext import parse_yaml
 from gitnexus.state.snapshot import Snapshot
 from gitnexus.workflow.definition import (
@@ -141,7 +142,7 @@ def tightened_limits(limits: Mapping[str, int], asked: Mapping[str, int], where:
     found = dict(limits)
     for key, value in asked.items():
         if key not in limits:
-            raise Invalid(f"{where}: budgets: {key[:40]} is not known", hint=f"there are {', '.join(limits)}")
+            raise Invalid(f"{where}: budgets: {key[:40]} is not known", hint=suggest_word(key, limits))
         found[key] = min(value or limits[key], limits[key] or value)
     return found
 
@@ -158,7 +159,8 @@ def read_custom_macros(snapshot: Snapshot) -> tuple[dict[str, CustomMacro], dict
         try:
             found[name] = parse_custom_macro(name, raw)
         except NexusError as exc:
-            wrong[f"{FOLDER}/{file}"] = exc.message.removeprefix(f"{FOLDER}/{file}: ")
+            meant = f" ({exc.hint})" if exc.hint and exc.hint.startswith("did you mean") else ""
+            wrong[f"{FOLDER}/{file}"] = exc.message.removeprefix(f"{FOLDER}/{file}: ") + meant
     return found, wrong
 
 

@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitnexus.base.errors import Failed, Invalid, NotFound
-from gitnexus.workflow.commands import CustomMacro, workflow_from_macro
+from gitnexus.base.spelling import suggest_word
+from gitnexus.workflow.commands import FOLDER, CustomMacro, workflow_from_macro
 from gitnexus.workflow.definition import LONGEST_PROMPT, WorkflowDefinition
 from gitnexus.workflow.delegation import find_delegation
 from gitnexus.workflow.macros import DEFAULT, MACROS, Macro, expand_macro, macro_for_steps
@@ -27,6 +29,8 @@ class RoutingInputs(NamedTuple):
     commands: Mapping[str, CustomMacro]
     settings: WorkflowSettings
     around: RoutingContext = RoutingContext()
+    # Why a macro of the project's is none, by its name.
+    wrong: Mapping[str, str] = MappingProxyType({})
     # Takes secrets out of what leaves; None: those that look like one.
     hide: Callable[[str], str] | None = None
 
@@ -37,7 +41,11 @@ class RoutingInputs(NamedTuple):
             return expand_macro(MACROS[name], prompt, backed, budgets)
         if name in self.commands:
             return workflow_from_macro(self.commands[name], prompt, backed, budgets)
-        raise NotFound(f"there is no workflow {name[:60]!r}", hint="git nexus workflow list shows them")
+        if name in self.wrong:
+            hint = "correct it; git nexus workflow check says whether it is right"
+            raise Invalid(f".nexus/{FOLDER}/{name}.md is not a workflow: {self.wrong[name]}", hint=hint)
+        hint = suggest_word(name, [*MACROS, *self.commands], "git nexus workflow list shows them")
+        raise NotFound(f"there is no workflow {name[:60]!r}", hint=hint)
 
     def offered(self) -> dict[str, str]:
         """Return the names to choose from, with their descriptions."""

@@ -8,6 +8,7 @@ from pydantic import Field
 from gitnexus.adapters.table import ADAPTERS
 from gitnexus.base.document import Document
 from gitnexus.base.errors import Invalid
+from gitnexus.base.spelling import suggest_word
 from gitnexus.prompts.address import check_key_variable, check_model_address
 from gitnexus.workflow.budget import CostWeights
 from gitnexus.workflow.choosing import AgentCandidate
@@ -55,7 +56,7 @@ def parse_workflow_settings(value: Any) -> WorkflowSettings:
         for one in [adapter, *(candidate.agent for candidate in lists.get(name, ()))]:
             if one and one not in there:
                 raise Invalid(
-                    f"{where}: specialists: {name}: {one[:40]!r} cannot back one", hint=f"there are {', '.join(there)}"
+                    f"{where}: specialists: {name}: {one[:40]!r} cannot back one", hint=suggest_word(one, there)
                 )
     if found.router.url:
         check_model_address(found.router.url, found.router.model, f"{where}: router")

@@ -8,7 +8,7 @@ from gitnexus.runs.workflow.agents import choose_agents
 from gitnexus.state import State
 from gitnexus.state.settings import FILE, loosening_keys_in, settings_section
 from gitnexus.workflow.budget import CountedPlan, parse_counted_plan
-from gitnexus.workflow.commands import read_custom_macros
+from gitnexus.workflow.commands import FOLDER, read_custom_macros
 from gitnexus.workflow.definition import LARGEST
 from gitnexus.workflow.packing import BatchLimits, PackedPlan, batch_limits, pack_plan
 from gitnexus.workflow.proposal import RoutingContext, WorkflowProposal
@@ -27,15 +27,16 @@ def workflow_settings(state: State) -> WorkflowSettings:
 def known_for_routing(state: State) -> RoutingInputs:
     """Return the inputs of the router. Raises: Invalid."""
     settings = workflow_settings(state)
-    commands, _ = read_custom_macros(state.snapshot)
+    commands, files = read_custom_macros(state.snapshot)
+    wrong = {path.removeprefix(f"{FOLDER}/").removesuffix(".md"): why for path, why in files.items()}
     if not settings.router.url:
-        return RoutingInputs(commands, settings)
+        return RoutingInputs(commands, settings, wrong=wrong)
     # Only a model uses the context; rules do not, so it is not collected for them.
     from gitnexus.redaction import mask
     from gitnexus.redaction.stored import known_secret_values
 
     values = known_secret_values()
-    return RoutingInputs(commands, settings, _routing_surroundings(state), lambda text: mask(text, values))
+    return RoutingInputs(commands, settings, _routing_surroundings(state), wrong, lambda text: mask(text, values))
 
 
 def route_prompt(state: State, prompt: str, *, model: bool = True) -> WorkflowProposal:
