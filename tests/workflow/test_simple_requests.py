@@ -292,3 +292,8 @@ def test_what_rules_cannot_do_starts_nothing_and_names_the_command(project: Path
         "git nexus model add sets up a model\n"
     )
     assert json.loads(nexus.ok("runs", "--json"))["runs"] == []
+
+
+@pytest.mark.parametrize("prompt", ["delete nope.md", "fix the typo in nope.md: teh → the", "rename nope.md to z.md"])
+def test_a_file_that_is_not_there_is_named_first(project: Path, nexus: Nexus, prompt: str) -> None:
+    assert nexus("run", prompt).stderr.startswith("error: there is no nope.md, so rules cannot do “")

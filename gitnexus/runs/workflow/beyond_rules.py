@@ -36,10 +36,11 @@ def refuse_beyond_rules(state: State, definition: WorkflowDefinition, base: str,
         beyond = _is_beyond_rules(node, order)
     if beyond:
         words = one_line(definition.prompt, 100)
-        why = f"; there is no {missing[0]}" if missing else ""
-        raise Failed(
-            f"“{words}” needs a model or an agent, and none is set up: {SET_UP} sets up a model{why}", fix=SET_UP
-        )
+        if missing:
+            raise Failed(
+                f"there is no {missing[0]}, so rules cannot do “{words}”: {SET_UP} sets up a model", fix=SET_UP
+            )
+        raise Failed(f"“{words}” needs a model or an agent, and none is set up: {SET_UP} sets up a model", fix=SET_UP)
 
 
 def _is_beyond_rules(node: WorkflowNode, order: WorkOrder) -> bool:

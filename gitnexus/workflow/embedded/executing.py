@@ -14,6 +14,7 @@ from gitnexus.workflow.embedded.argv import commands_in_sentence
 from gitnexus.workflow.embedded.carry_out import SimpleWork, work_of_requests, work_of_simple_requests
 from gitnexus.workflow.embedded.extract_actions import (
     FoundWork,
+    bare_patch,
     blocks_below,
     changed_paths,
     diffs_of_step,
@@ -21,7 +22,7 @@ from gitnexus.workflow.embedded.extract_actions import (
     work_in_stages,
 )
 from gitnexus.workflow.embedded.lists import checklist_in_text
-from gitnexus.workflow.embedded.outline import parse_outline
+from gitnexus.workflow.embedded.outline import CodeBlock, parse_outline
 from gitnexus.workflow.embedded.planning import plan_by_rule
 from gitnexus.workflow.embedded.simple_requests import parse_simple_requests
 from gitnexus.workflow.specialist import AnsweredQuestion, WorkOrder
@@ -49,9 +50,14 @@ def execute_by_rule(order: WorkOrder) -> ExecResult:
 
 def find_work(text: str) -> list[FoundWork]:
     """Return the patches and commands outside and inside the lists of a text, in stages."""
+    if bare := bare_patch(text):
+        return work_in_stages([CodeBlock("diff", bare)])
     outline = parse_outline(text)
     blocks = [*outline.code, *(code for row in outline.rows for code in blocks_below(row))]
-    return work_in_stages(blocks, text)
+    works = work_in_stages(blocks, text)
+    if len(works) == 1 and works[0].refused and not works[0] and not why_no_patch(text):
+        return [FoundWork((text,))]  # the file is named above the block
+    return works
 
 
 def _execute_step(step: PlanStep, order: WorkOrder) -> ExecResult:

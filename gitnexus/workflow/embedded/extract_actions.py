@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from gitnexus.base.errors import Invalid
+from gitnexus.gateway.dialects import is_exact_diff, parse_sections
 from gitnexus.git.patchtext import why_patch_refused
 from gitnexus.prompts.model import Argv, PlanStep, StepCall
 from gitnexus.workflow.embedded.argv import DIFFS, SHELLS, commands_in_blocks, commands_in_sentence
@@ -15,6 +17,10 @@ _TARGET = re.compile(r"^(?:\+\+\+ (\"?)b/|--- (\"?)a/|rename (?:to|from) (\"?))(
 _ESCAPED = re.compile(rb"\\([0-7]{3}|.)")
 _ESCAPES = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 _SHAPE = re.compile(r"^(?:diff --git |--- .*\n\+\+\+ )", re.MULTILINE)
+# A hunk as git writes it, or what git alone reads: binary parts and new modes.
+_GITS_OWN = re.compile(r"@@ -|^(?:rename|new file|deleted file|old mode|GIT binary)", re.MULTILINE)
+# The other forms in which models write a change; in a search/replace block, the line above names the file.
+_OTHER_FORM = re.compile(r"^(?:\*\*\* Begin Patch[ \t]*$|(?:[^\s<].*\n)?<{5,9} ?(?:SEARCH|ORIGINAL)\b)", re.MULTILINE)
 EXEC = "ExecStep"
 
 
@@ -31,7 +37,19 @@ class FoundWork(NamedTuple):
 
 def is_work(code: CodeBlock) -> bool:
     """Return True for a code block that is meant to be applied or run."""
-    return code.language in DIFFS | SHELLS or (not code.language and _SHAPE.search(code.text) is not None)
+    return code.language in SHELLS or _is_patch(code)
+
+
+def _is_patch(code: CodeBlock) -> bool:
+    if code.language in DIFFS or _OTHER_FORM.search(code.text):
+        return True
+    return not code.language and _SHAPE.search(code.text) is not None
+
+
+def bare_patch(text: str) -> str:
+    """Return the patch in a text without code blocks, from where it begins; empty if there is none."""
+    begun = None if "```" in text or "~~~" in text else _SHAPE.search(text) or _OTHER_FORM.search(text)
+    return f"{text[begun.start() :].rstrip()}\n" if begun else ""
 
 
 def work_in_stages(blocks: Sequence[CodeBlock], said: str = "") -> list[FoundWork]:
@@ -41,8 +59,7 @@ def work_in_stages(blocks: Sequence[CodeBlock], said: str = "") -> list[FoundWor
     """
     found: list[list[CodeBlock]] = [[]]
     for block in filter(is_work, blocks):
-        is_diff = block.language not in SHELLS
-        if is_diff and any(one.language in SHELLS for one in found[-1]):
+        if _is_patch(block) and not all(_is_patch(one) for one in found[-1]):
             found.append([])
         found[-1].append(block)
     works = [_work_of_blocks(group) for group in found]
@@ -61,12 +78,18 @@ def blocks_below(row: ListRow) -> Iterator[CodeBlock]:
 
 def changed_paths(diffs: Sequence[str]) -> list[str]:
     """Return the files that diffs name. Only a hint for a plan: what a patch changes is decided by its tree."""
-    found = [
-        _unquote_git_path(name) if any(quotes) else name.strip()
-        for diff in diffs
-        for *quotes, name in _TARGET.findall(diff)
-    ]
+    found = []
+    for diff in diffs:
+        named = [_unquote_git_path(name) if any(quotes) else name.strip() for *quotes, name in _TARGET.findall(diff)]
+        found += named or _paths_of_sections(diff)
     return list(dict.fromkeys(found))
+
+
+def _paths_of_sections(diff: str) -> list[str]:
+    try:
+        return [path for section in parse_sections(diff) for path in (section.source, section.target) if path]
+    except Invalid:
+        return []
 
 
 def _unquote_git_path(quoted: str) -> str:
@@ -92,18 +115,19 @@ def diffs_of_step(step: PlanStep) -> list[str]:
 
 def why_no_patch(diff: str) -> str:
     """Return why a text is not tried as a patch, empty if it is."""
-    if not _SHAPE.search(diff):
-        return "it names no file: a unified diff has lines --- a/PATH and +++ b/PATH"
-    if "@@ -" not in diff and not re.search(
-        r"^(?:rename|new file|deleted file|old mode|GIT binary)", diff, re.MULTILINE
-    ):
-        return "it has no hunk"
-    return why_patch_refused(diff.encode("utf-8", "surrogatepass")) or ""
+    if is_exact_diff(diff) and _GITS_OWN.search(diff) and not why_patch_refused(diff.encode("utf-8", "surrogatepass")):
+        return ""
+    try:
+        sections = parse_sections(diff)
+    except Invalid as exc:
+        return exc.message
+    says_something = any(one.hunks or one.content is not None or one.source != one.target for one in sections)
+    return "" if says_something else "it has no hunk"
 
 
 def _work_of_blocks(blocks: Sequence[CodeBlock]) -> FoundWork:
-    diffs = [one.text if one.text.endswith("\n") else f"{one.text}\n" for one in blocks if one.language not in SHELLS]
+    diffs = [one.text if one.text.endswith("\n") else f"{one.text}\n" for one in blocks if _is_patch(one)]
     wrong = [f"a patch cannot be used: {why}" for diff in diffs if (why := why_no_patch(diff))]
-    run = commands_in_blocks(blocks)
+    run = commands_in_blocks([one for one in blocks if not _is_patch(one)])
     good = tuple(diff for diff in diffs if not why_no_patch(diff))
     return FoundWork(good, run.commands, (*wrong, *run.refused))
