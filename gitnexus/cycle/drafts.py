@@ -4,11 +4,14 @@ import posixpath
 import unicodedata
 from collections.abc import Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
+from pydantic import Field
+
+from gitnexus.base.document import Many
 from gitnexus.base.errors import Invalid
 from gitnexus.base.globs import matching_pattern
-from gitnexus.base.record import Record
+from gitnexus.base.parameters import Number, Parameters
 from gitnexus.base.text import make_visible
 from gitnexus.cycle.agents import plain_agent_name
 
@@ -21,25 +24,33 @@ MOST_DRAFTS, MOST_FILES, MOST_PATTERNS = 200, 2000, 20
 _LONGEST_PATH, _LONGEST_NAME, _LONGEST_PATTERN = 1024, 255, 120
 
 
-class TaskDraft(Record):
+class TaskDraft(Parameters):
     """One proposed task. `deps` are positions in the list of drafts, `after` numbers of existing tasks."""
 
-    _camel_case: ClassVar[bool] = False
-
-    title: str
-    context: str
-    owner: str | None = None
-    approach: str | None = None
-    acceptance: str | None = None
-    risk: str | None = None
-    files: tuple[str, ...] = ()
-    plan_issue: int | None = None
-    deps: tuple[int, ...] = ()
-    after: tuple[int, ...] = ()
-    scheme: str | None = None
-    kind: Literal["behavior", "refactor", "types"] | None = None
-    verify: Literal["tester", "reviewer", "none"] | None = None
-    generated: tuple[str, ...] = ()
+    title: str = Field(description="What to do.")
+    context: str = Field(description="The background that is needed to do it.")
+    owner: str | None = Field(default=None, description="The agent role that does it.")
+    approach: str | None = Field(default=None, description="How to do it.")
+    acceptance: str | None = Field(default=None, description="How to tell that it is done.")
+    risk: str | None = Field(default=None, description="What may go wrong.")
+    files: Many[str] = Field(default=(), description="The files it will change, from the top of the repository.")
+    plan_issue: Number | None = Field(default=None, description="The plan's issue that it comes from.")
+    deps: Many[Number] = Field(default=(), description="Drafts that come before, by their place in the list, from 1.")
+    after: Many[Number] = Field(
+        default=(), description="Tasks that are there already and come before, by their number."
+    )
+    scheme: str | None = Field(
+        default=None, description="What several .md files have in common, if that is one change to all of them."
+    )
+    kind: Literal["behavior", "refactor", "types"] | None = Field(
+        default=None, description="What kind of change it is."
+    )
+    verify: Literal["tester", "reviewer", "none"] | None = Field(
+        default=None, description="Who checks it, whatever the rules say."
+    )
+    generated: Many[str] = Field(
+        default=(), description="Patterns, in gitignore form, of files that a build writes; they hold for all drafts."
+    )
 
 
 def parse_drafts(values: Sequence[Mapping[str, Any]], names: Sequence[str] | None = None) -> tuple[TaskDraft, ...]:

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from gitnexus.base.parameters import Number, Parameters
+from gitnexus.cycle.drafts import TaskDraft
 
 IssueId = Annotated[Number, Field(description="The number of the issue.")]
 Id = Annotated[Number, Field(description="The task.")]
@@ -84,33 +85,8 @@ class PlanAnalysisAddParameters(Parameters):
     agent_id: AgentId | None = None
 
 
-class DraftParameters(Parameters):
-    title: str = Field(description="What to do.")
-    context: str = Field(description="The background that is needed to do it.")
-    owner: str | None = Field(None, description="The agent role that does it.")
-    approach: str | None = Field(None, description="How to do it.")
-    acceptance: str | None = Field(None, description="How to tell that it is done.")
-    risk: str | None = Field(None, description="What may go wrong.")
-    files: list[str] | None = Field(None, description="The files it will change, from the top of the repository.")
-    plan_issue: Number | None = Field(None, description="The plan's issue that it comes from.")
-    deps: list[Number] | None = Field(None, description="Drafts that come before, by their place in the list, from 1.")
-    after: list[Number] | None = Field(
-        None, description="Tasks that are there already and come before, by their number."
-    )
-    scheme: str | None = Field(
-        None, description="What several .md files have in common, if that is one change to all of them."
-    )
-    kind: Literal["behavior", "refactor", "types"] | None = Field(None, description="What kind of change it is.")
-    verify: Literal["tester", "reviewer", "none"] | None = Field(
-        None, description="Who checks it, whatever the rules say."
-    )
-    generated: list[str] | None = Field(
-        None, description="Patterns, in gitignore form, of files that a build writes; they hold for all drafts."
-    )
-
-
 class PlanTasksParameters(Parameters):
-    drafts: list[DraftParameters] | None = Field(
+    drafts: list[TaskDraft] | None = Field(
         None, description="The tasks as you thought of them; without it one for each decided issue that has no task."
     )
     preview: bool | None = Field(None, description="Show what would be added, and add nothing.")

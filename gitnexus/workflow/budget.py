@@ -1,15 +1,13 @@
 """Computes complexity units, the size of a plan step, from the plan and the files of the repository. Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
-from gitnexus.base.document import Document
+from gitnexus.base.document import Document, Many
 from gitnexus.base.errors import Invalid
 from gitnexus.base.globs import matching_pattern
-from gitnexus.base.record import StoredRecord
 
 HIGHEST_RISK = 3
 MOST_STEPS = 1000
@@ -29,29 +27,35 @@ class CostWeights(Document):
     unresolved: Weight = 4
 
 
-class CountedContext(StoredRecord):
+class CountedPart(Document):
+    """A part of a plan. Fields that matter to others are kept as they are."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class CountedContext(CountedPart):
     """The context of a step: whole files by path or pattern; other keys belong to the pack."""
 
-    paths: tuple[str, ...] = ()
+    paths: Many[str] = ()
 
 
-class CountedStep(StoredRecord):
+class CountedStep(CountedPart):
     """The fields of a plan step that matter for budgets; `files` are those it will touch, by path or pattern."""
 
-    id: str
+    id: Annotated[str, Field(min_length=1, max_length=100)]
     title: str = ""
-    files: tuple[str, ...] = ()
-    commands: tuple[tuple[str, ...], ...] = ()
-    risk: int = 0
-    questions: tuple[str, ...] = ()
-    ctx: CountedContext = field(default_factory=CountedContext)
+    files: Many[str] = ()
+    commands: Many[Many[str]] = ()
+    risk: Annotated[int, Field(ge=0, le=HIGHEST_RISK)] = 0
+    questions: Many[str] = ()
+    ctx: CountedContext = CountedContext()
 
 
-class CountedPlan(StoredRecord):
+class CountedPlan(CountedPart):
     """The fields of a plan that matter for budgets: its steps in order."""
 
     id: str = ""
-    steps: tuple[CountedStep, ...]
+    steps: Annotated[Many[CountedStep], Field(max_length=MOST_STEPS)]
 
 
 class StepCounts(NamedTuple):
@@ -77,15 +81,9 @@ def parse_counted_plan(value: Any, where: str) -> CountedPlan:
     """Return the plan in a JSON value. Raises: Invalid, naming the step."""
     plan = CountedPlan.from_value(value, where)
     seen: set[str] = set()
-    if len(plan.steps) > MOST_STEPS:
-        raise Invalid(f"{where}: more than {MOST_STEPS} steps")
     for step in plan.steps:
-        if not step.id or len(step.id) > 100:
-            raise Invalid(f"{where}: a step needs an id of at most 100 characters")
         if step.id in seen:
             raise Invalid(f"{where}: there are two steps {step.id[:40]}")
-        if not 0 <= step.risk <= HIGHEST_RISK:
-            raise Invalid(f"{where}: step {step.id[:40]}: risk should be 0 to {HIGHEST_RISK}")
         seen.add(step.id)
     return plan
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gitnexus.base.canonical import json_document
+from gitnexus.base.document import Document
 from gitnexus.base.frontmatter import render_front_matter
-from gitnexus.base.record import Record
 from gitnexus.base.text import make_visible
 from gitnexus.docgraph.store import NEXUS, PLANS, RESEARCH
 from gitnexus.prompts.model import Form, Plan, PlanStep, ResearchBundle
@@ -24,7 +24,7 @@ _SIGNS = re.compile(r"([\\`*_\[\]<>{}|&~!#])")
 _FIRST = re.compile(r"^([-+>=:]|\d+(?=[.)]))")
 
 
-class PaperOrigin(Record):
+class PaperOrigin(Document):
     """The origin of a document: the run and node, its author, and the commits it is based on."""
 
     run: str

@@ -4,15 +4,15 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from gitnexus.base.canonical import parse_json
+from gitnexus.base.document import Document, Many
 from gitnexus.base.errors import Invalid
-from gitnexus.base.record import Record
 from gitnexus.prompts.model import Claim, ResearchBundle
 from gitnexus.workflow.papers import parse_research_paper
 
 _MOST_NAMED = 40
 
 
-class ResearchSources(Record):
+class ResearchSources(Document):
     """What an answer rests on: the question, who was asked, what else they were given, and the digest of each source.
 
     `digests` are by reference. `cited` are the references of each claim, in the order of the claims; a claim that
@@ -25,7 +25,7 @@ class ResearchSources(Record):
     given: str
     base: str
     digests: dict[str, str]
-    cited: tuple[tuple[str, ...], ...] = ()
+    cited: Many[Many[str]] = ()
     earlier: str = ""
 
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
+from gitnexus.base.document import Document
 from gitnexus.base.errors import Failed
-from gitnexus.base.record import Record
 from gitnexus.packs import Library
 from gitnexus.prompts.model import Blocked, ExecResult, Plan, PlanChanges, ResearchBundle
 from gitnexus.workflow.definition import NodeType, WorkflowNode
@@ -60,7 +60,7 @@ class AnsweredQuestion(NamedTuple):
     answer: str
 
 
-class CallUsage(Record):
+class CallUsage(Document):
     """The usage of a call; `cost` in millionths of a dollar, all 0 if unknown."""
 
     input: int = 0

@@ -1,5 +1,6 @@
 """Hooks and plain commands load neither pydantic nor pygit2: importing them takes longer than the whole command."""
 
+import ast
 import json
 import os
 import subprocess
@@ -81,6 +82,45 @@ def test_hooks_of_an_agent_that_works_on_a_task_load_no_heavy_library(project: P
     assert told == [f"{argv}: [] 0" for argv, _ in calls]
     (task,) = json.loads((project / ".nexus" / "state" / "tasks.json").read_text())["tasks"]
     assert task["status"] == "completed"
+
+
+# Records that no call below reads, and why they are no documents.
+_READ_ELSEWHERE = {
+    "gitnexus.adapters.script": "the steps of a scripted agent, whose process is shorter than the import of pydantic",
+    "gitnexus.catalog.manifest": "a catalog of the project's own, which its hooks read too",
+    "gitnexus.projects.read_task": "a task of another project, for task show and task list",
+}
+
+
+@pytest.mark.slow
+def test_what_no_hook_and_no_plain_command_reads_is_a_document_and_no_record(project: Path) -> None:
+    records = _modules_with_records()
+    plain = (["init"], ["status"], ["doctor"], ["task", "add", "x"], ["task", "add", "y"], ["task", "list"],
+             ["task", "relate", "T1", "T2", "--type", "relates-to"], ["task", "delete", "T2"], ["agents"],
+             ["memory", "list"], ["permissions"], ["runs"], ["run", "--", "true"], ["plan", "show"], ["history"],
+             ["pack", "build", "file:readme.txt"], ["metrics"], ["clean"], ["verify", "HEAD"], ["agenda", "show"],
+             ["land", "none"], ["sync"], ["harness", "list"], ["policy", "explain", "--", "ls"], ["approver", "list"],
+             ["review"])  # fmt: skip
+    told = run_in_forks(project, [(list(argv), "") for argv in plain], heavy=records)
+
+    read = {name for line in told for name in ast.literal_eval(line[line.index("]: [") + 3 : line.rindex("]") + 1])}
+
+    assert set(records) - read == set(_READ_ELSEWHERE)
+
+
+def _modules_with_records() -> tuple[str, ...]:
+    """Return the modules that define a record, by name."""
+    root = Path(__file__).parents[2]
+    bases = {"Record", "StoredRecord", "CatalogRecord", "CycleRecord"}
+    return tuple(
+        ".".join(path.relative_to(root).with_suffix("").parts)
+        for path in sorted((root / "gitnexus").rglob("*.py"))
+        if any(
+            isinstance(node, ast.ClassDef) and bases & {ast.unparse(base) for base in node.bases}
+            for node in ast.parse(path.read_text()).body
+        )
+        and path.name != "record.py"
+    )
 
 
 @pytest.mark.slow

@@ -105,10 +105,10 @@ def test_a_file_has_one_spelling_and_an_owner_no_prefix() -> None:
     assert (found.owner, found.scheme) == ("writer", "s")
 
 
-def test_what_the_tool_lists_are_the_fields_of_a_draft() -> None:
+def test_the_tool_lists_the_fields_of_a_draft_and_requires_two() -> None:
     draft = input_schema_of(TOOLS["plan_tasks"])["properties"]["drafts"]["items"]
 
-    assert list(draft["properties"]) == list(TaskDraft.__annotations__)[1:]
+    assert list(draft["properties"]) == list(TaskDraft.model_fields)
     assert draft["required"] == ["title", "context"]
 
 

@@ -218,7 +218,7 @@ def test_every_step_is_in_a_batch_or_waits_and_every_proposed_part_fits(
 
 
 def test_a_plan_can_be_split_as_proposed() -> None:
-    big = CountedStep(id="two", files=("src", "docs/e.md"), commands=(("make",),), risk=1, unknown={"baml": {}})
+    big = CountedStep(id="two", files=("src", "docs/e.md"), commands=(("make",),), risk=1, baml={})
     made = plan(CountedStep(id="one"), big, CountedStep(id="two.1"))
     limits = BatchLimits(cu=18)
 
@@ -236,11 +236,11 @@ def test_a_plan_can_be_split_as_proposed() -> None:
     [
         ({}, "steps is missing"),
         ({"steps": [{}]}, "id is missing"),
-        ({"steps": [{"id": ""}]}, "a step needs an id"),
+        ({"steps": [{"id": ""}]}, "steps[0]: id should have at least 1 character"),
         ({"steps": [{"id": "a"}, {"id": "a"}]}, "there are two steps a"),
-        ({"steps": [{"id": "a", "risk": 4}]}, "step a: risk should be 0 to 3"),
+        ({"steps": [{"id": "a", "risk": 4}]}, "risk should be at most 3"),
         ({"steps": [{"id": "a", "commands": ["make"]}]}, "should be a list"),
-        ({"steps": [{"id": "a"}] * 1001}, "more than 1000 steps"),
+        ({"steps": [{"id": "a"}] * 1001}, "steps should have at most 1,000 items"),
     ],
 )
 def test_what_is_no_plan_is_refused(value: Any, words: str) -> None:
