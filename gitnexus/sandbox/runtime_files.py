@@ -18,6 +18,7 @@ _MOST_LINKS = 20
 _MOST_SCRIPTS = 4
 _MOST_LISTED = 300
 _FIRST_LINE = 256
+_LONGEST_SETTINGS = 8192
 
 
 class RuntimeFiles(NamedTuple):
@@ -44,19 +45,21 @@ def runtime_files_of(program: str, path: str, home: Path | None = None) -> Runti
 
 
 def runtime_files_in_folder(folder: str, path: str, home: Path | None = None) -> tuple[str, ...]:
-    """Return what the programs of a whole folder need: the installation that it belongs to, or one by one."""
+    """Return what the programs of a whole folder need: the installation that it belongs to, or one by one.
+
+    A link of an installation may lead to another one, as the Python of a virtual environment does.
+    """
     home = home or Path.home()
     whole = _installation_root(Path(folder), home)
-    if whole is not None:
-        return (whole,)
     # The folder itself, unless the home is in it: then only what is named.
-    found = [] if home.resolve().is_relative_to(folder) else [folder]
+    alone = [] if home.resolve().is_relative_to(folder) else [folder]
+    found = [whole, *_base_of_environment(whole, home)] if whole else alone
     try:
         entries = sorted(os.listdir(folder))[:_MOST_LISTED]
     except OSError:
-        return ()
+        return tuple(found if whole else ())
     for name in entries:
-        if os.path.isfile(file := os.path.join(folder, name)):
+        if os.path.isfile(file := os.path.join(folder, name)) and (not whole or os.path.islink(file)):
             found += runtime_files_of(file, path, home).readable
     return tuple(dict.fromkeys(found))
 
@@ -68,6 +71,7 @@ def _paths_along_links(file: str, home: Path) -> list[str]:
         file = os.path.join(os.path.realpath(os.path.dirname(file)), os.path.basename(file))
         if not _is_system_path(file):
             found.append(_readable_path(Path(file), home))
+            found += _base_of_environment(found[-1], home)
         try:
             file = os.path.join(os.path.dirname(file), os.readlink(file))
         except OSError:
@@ -89,6 +93,17 @@ def _installation_root(folder: Path, home: Path) -> str | None:
     if folder.name not in _PROGRAMS or above == Path("/") or any(one.is_relative_to(above) for one in kept):
         return None
     return str(above) if any((above / name).exists() for name in _INSTALLED) else None
+
+
+def _base_of_environment(root: str, home: Path) -> list[str]:
+    """Return the installation that a virtual environment of Python is made of, where its programs are copies."""
+    try:
+        rows = Path(root, "pyvenv.cfg").read_text(encoding="utf-8", errors="replace")[:_LONGEST_SETTINGS].splitlines()
+    except OSError:
+        return []
+    named = next((row.partition("=")[2].strip() for row in rows if row.partition("=")[0].strip() == "home"), "")
+    base = _installation_root(Path(os.path.realpath(named)), home) if named.startswith("/") else None
+    return [base] if base and not _is_system_path(base) else []
 
 
 def _script_interpreter(file: str) -> str | None:

@@ -54,6 +54,24 @@ def test_a_virtual_environment_brings_itself_and_the_python_below_it(home: Path)
     assert found.path == ()
 
 
+@pytest.mark.parametrize("copies", [False, True])
+def test_the_folder_of_a_virtual_environment_brings_the_python_below_it(home: Path, copies: bool) -> None:
+    base = script(home / ".pyenv" / "versions" / "3.12" / "bin" / "python3.12", "")
+    (home / ".pyenv" / "versions" / "3.12" / "lib").mkdir()
+    venv = home / "work" / ".venv"
+    (venv / "bin").mkdir(parents=True)
+    (venv / "pyvenv.cfg").write_text(f"home = {base.parent}\nversion = 3.12\n" if copies else "")
+    if copies:
+        script(venv / "bin" / "python", "")
+    else:
+        (venv / "bin" / "python").symlink_to(base)
+
+    found = runtime_files_in_folder(str(venv / "bin"), "/usr/bin", home)
+
+    assert set(found) == {str(venv), str(home / ".pyenv" / "versions" / "3.12")}
+    assert set(runtime_files_of(str(venv / "bin" / "python"), "/usr/bin", home).readable) == set(found)
+
+
 @pytest.mark.parametrize("folder", [".local/bin", "bin"])
 def test_what_lies_beside_a_program_in_the_home_stays_behind(home: Path, folder: str) -> None:
     (home / ".local" / "share").mkdir()
