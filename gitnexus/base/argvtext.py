@@ -1,5 +1,6 @@
 """Formats the words of a command as one line of text; unusual words are bracketed and escaped, so it is unambiguous."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 from gitnexus.base.text import make_visible
@@ -9,6 +10,10 @@ _ODD = frozenset(" \t\"'\\[]$`*?{}()&|;<>~#!")
 _CHARACTERS = {code: f"\\u{code:04x}" for code in (*range(0x80, 0xA0), 0xAD)}
 _ESCAPED = str.maketrans({**_CHARACTERS, ord("\\"): "\\\\"})
 _IN_BRACKETS = str.maketrans({"[": "\\[", "]": "\\]"})
+
+# A word in brackets, which may be empty, or a plain one.
+_WORD = re.compile(r"\[((?:[^\\\]]|\\.)*)\]|(\S+)", re.DOTALL)
+_ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8})|(.))", re.DOTALL)
 
 
 def format_words(words: Sequence[str]) -> str:
@@ -31,6 +36,11 @@ def format_pairs(pairs: Mapping[str, str]) -> str:
     return " ".join(found)
 
 
+def parse_words(line: str) -> tuple[str, ...]:
+    """Return the words of a line that `format_words` made."""
+    return tuple(_ESCAPE.sub(_unescape, found[2] or found[1] or "") for found in _WORD.finditer(line))
+
+
 def escape_word(word: str) -> str:
     """Return a word without brackets in visible form: its backslashes are doubled, so that escapes are unambiguous."""
     return make_visible(word.translate(_ESCAPED), keep="")
@@ -48,3 +58,12 @@ def is_odd_word(word: str) -> bool:
 
 def _escape_brackets(word: str) -> str:
     return escape_word(word).translate(_IN_BRACKETS)
+
+
+def _unescape(found: re.Match[str]) -> str:
+    byte, short, long, itself = found.groups()
+    if itself is not None:
+        return itself
+    code = int(byte or short or long, 16)
+    # A byte above 0x7f is one that is not UTF-8: such a character is spelled with four digits.
+    return chr(0xDC00 + code if byte and code > 0x7F else code)

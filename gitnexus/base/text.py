@@ -33,6 +33,20 @@ def one_line(text: str, limit: int = 200) -> str:
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
+def first_line(text: str, limit: int = 200) -> str:
+    """Return the first line of `text` as a safe line, with an ellipsis if there are more."""
+    lines = text.strip().split("\n")
+    return one_line(lines[0] + (" …" if len(lines) > 1 else ""), limit)
+
+
+def cut_middle(text: str, limit: int) -> str:
+    """Return `text` with at most `limit` characters: what comes first says what it is, what comes last why."""
+    if len(text) <= limit:
+        return text
+    head = limit // 3
+    return f"{text[:head]}\n…\n{text[len(text) - (limit - head - 3) :]}"
+
+
 def frame_text(text: str, width: int = 100) -> list[str]:
     """Return the lines of `text` behind a gutter that it cannot imitate, wrapped before a terminal would wrap them."""
     lines = []

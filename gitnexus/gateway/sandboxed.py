@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -19,8 +19,8 @@ from gitnexus.sandbox.environment import command_environment
 from gitnexus.sandbox.levels import choose_level
 from gitnexus.sandbox.program import resolve_program
 from gitnexus.sandbox.run import run_in_sandbox
-from gitnexus.sandbox.runtime_files import runtime_files_in_folder
-from gitnexus.sandbox.spec import Level, SandboxLimits, SandboxSpec
+from gitnexus.sandbox.runtime_files import runtime_files_in_folder, runtime_files_of
+from gitnexus.sandbox.spec import Level, SandboxLimits, SandboxSpec, is_within
 from gitnexus.state.home import home_folder
 
 # Folders with the user's own programs, such as pyenv's or npm's, separated by colons.
@@ -34,6 +34,55 @@ def probe_sandbox_early(policy: CompiledPolicy) -> None:
     with contextlib.suppress(DeniedByPolicy):  # raised again when one is created
         choose_level(policy.level, policy.minimum)
     why_unreadable(policy, "x")
+
+
+def tool_folders(repo: Repo) -> tuple[str, ...]:
+    """Return the user's own folders on PATH."""
+    named = (user_config_value(repo, TOOLS) or "").split(":")
+    return tuple(os.path.realpath(expand_home(name)) for name in named if name)
+
+
+def tool_libraries(folders: Iterable[str], search: str) -> tuple[str, ...]:
+    """Return the libraries that programs in the user's folders need."""
+    return tuple(dict.fromkeys(one for folder in folders for one in runtime_files_in_folder(folder, search)))
+
+
+def search_path(folders: Iterable[str]) -> str:
+    """Return the search path of the user's shell, behind the user's own folders."""
+    return ":".join((*folders, os.environ.get("PATH", os.defpath)))
+
+
+def libraries_of_named_program(argv: Sequence[str], root: str, search: str) -> tuple[str, ...]:
+    """Return what a program needs that a command names by its path, such as the Python of a virtual environment."""
+    name = argv[0] if argv else ""
+    if not name.startswith("/") or is_within(os.path.normpath(name), root):
+        return ()
+    return runtime_files_of(os.path.normpath(name), search).readable
+
+
+def list_denied_files(root: str, policy: CompiledPolicy) -> list[Path]:
+    """Return the files below a folder that nobody may read. Raises: DeniedByPolicy if there are too many to look at.
+
+    Links are left out, because their targets are out of reach anyway.
+    """
+    found: list[Path] = []
+    left = _MOST_LOOKED_AT
+    for folder, names, files in os.walk(root):
+        names[:] = [name for name in names if name not in (".git", ".nexus")]
+        left -= len(files)
+        if left < 0:
+            raise DeniedByPolicy(
+                f"the worktree has more than {_MOST_LOOKED_AT} files, too many to look for those that are denied",
+                hint="use a linked worktree, which has only what is tracked",
+            )
+        below = folder[len(root) + 1 :] + os.sep if len(folder) > len(root) else ""
+        if below.count(os.sep) > _DEEPEST:
+            raise DeniedByPolicy(
+                f"the worktree is more than {_DEEPEST} folders deep, too deep to look for files that are denied",
+                hint="remove those folders, or git nexus clean the run",
+            )
+        found += [Path(folder, name) for name in files if why_unreadable(policy, below + name)]
+    return [path for path in found if not path.is_symlink()]
 
 
 class WorktreeSandbox:
@@ -54,8 +103,7 @@ class WorktreeSandbox:
     @cached_property
     def folders(self) -> tuple[str, ...]:
         """The user's own folders on PATH."""
-        named = (user_config_value(self._repo, TOOLS) or "").split(":")
-        return tuple(os.path.realpath(expand_home(name)) for name in named if name)
+        return tool_folders(self._repo)
 
     def environment(self, wanted: Mapping[str, str]) -> dict[str, str]:
         """Return the complete environment of a command. Raises: Invalid, DeniedByPolicy."""
@@ -69,14 +117,15 @@ class WorktreeSandbox:
     def run(self, request: CommandRequest, stdin: bytes, sink: Callable[[bytes], None]) -> CommandResult:
         """Execute exactly this request. Raises: Invalid, DeniedByPolicy, Failed."""
         limits = request.limits
+        needs = libraries_of_named_program(request.argv, self._root, self.search)
         spec = SandboxSpec(
             argv=request.argv,
             program=request.program,
             cwd=request.cwd,
             root=self._root,
             env=request.env,
-            readable=self.libraries,
-            hidden=(*self.hidden(request.sandbox), *map(str, self._undeclared(request))),
+            readable=(*self.libraries, *needs),
+            hidden=(*self.hidden(request.sandbox, *map(Path, needs)), *map(str, self._undeclared(request))),
             network=request.network,
             limits=SandboxLimits(
                 seconds=limits["seconds"],
@@ -123,39 +172,18 @@ class WorktreeSandbox:
 
     @cached_property
     def _denied(self) -> list[Path]:
-        """The worktree files that nobody may read.
-
-        Links are left out, because their targets are out of reach anyway.
-        """
-        found: list[Path] = []
-        left = _MOST_LOOKED_AT
-        for folder, names, files in os.walk(self._root):
-            names[:] = [name for name in names if name not in (".git", ".nexus")]
-            left -= len(files)
-            if left < 0:
-                raise DeniedByPolicy(
-                    f"the worktree has more than {_MOST_LOOKED_AT} files, too many to look for those that are denied",
-                    hint="use a linked worktree, which has only what is tracked",
-                )
-            below = folder[len(self._root) + 1 :] + os.sep if len(folder) > len(self._root) else ""
-            if below.count(os.sep) > _DEEPEST:
-                raise DeniedByPolicy(
-                    f"the worktree is more than {_DEEPEST} folders deep, too deep to look for files that are denied",
-                    hint="remove those folders, or git nexus clean the run",
-                )
-            found += [Path(folder, name) for name in files if why_unreadable(self._policy, below + name)]
-        return [path for path in found if not path.is_symlink()]
+        """The worktree files that nobody may read."""
+        return list_denied_files(self._root, self._policy)
 
     @cached_property
     def libraries(self) -> tuple[str, ...]:
         """The libraries that programs in the user's folders need."""
-        path = self.search
-        return tuple(dict.fromkeys(one for folder in self.folders for one in runtime_files_in_folder(folder, path)))
+        return tool_libraries(self.folders, self.search)
 
     @property
     def search(self) -> str:
         """The search path of the user's shell."""
-        return ":".join((*self.folders, os.environ.get("PATH", os.defpath)))
+        return search_path(self.folders)
 
     @contextlib.contextmanager
     def _preserve_git_link(self) -> Iterator[None]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from gitnexus.base.errors import Failed, Invalid
-from gitnexus.base.text import make_visible, one_line
+from gitnexus.base.text import cut_middle, make_visible, one_line
 from gitnexus.base.unique_fence import fence_mark_for
 from gitnexus.prompts.chat import PromptSession, UnusableReply
 from gitnexus.prompts.connection import ModelConnection
@@ -132,7 +132,7 @@ class Prompter:
         return {**{name: frame_input(name, mask(text, self.values)) for name, text in texts.items()}, FEEDBACK: ""}
 
     def _render_feedback(self, exc: UnusableReply) -> str:
-        parts = [f"Your last answer could not be used: {one_line(mask(exc.message, self.values), 800)}."]
+        parts = [describe_unusable(mask(exc.message, self.values))]
         if exc.said:
             parts.append(frame_input("your last answer", mask(exc.said[:_LONGEST_SAID], self.values)))
         return "\n".join([*parts, "Answer again, whole, in the form that is described above."])
@@ -141,6 +141,13 @@ class Prompter:
         if connection.tokens_in is None:
             return None
         return connection.endpoint.cost(connection.tokens_in, connection.tokens_out or 0)
+
+
+def describe_unusable(why: str) -> str:
+    """Return the words that tell a model why its answer could not be used; what has several lines is framed."""
+    if "\n" not in why.strip():
+        return f"Your last answer could not be used: {one_line(why, 800)}."
+    return f"Your last answer could not be used:\n{frame_input('what was wrong', cut_middle(why, _LONGEST_SAID))}"
 
 
 def frame_input(name: str, text: str) -> str:

@@ -42,7 +42,7 @@ def prepare_worktree(run: OpenRun, definition: RunDefinition, show: Show, networ
         return ""
     try:
         asked = parse_run_settings(settings_section(run.state.required(), SECTION, run.state.trusts))
-        for line in [*_unsigned_settings(run), *(_copy_untracked_files(run, asked.copy) if asked.copy else [])]:
+        for line in [*_unsigned_settings(run), *copy_untracked_files(run, asked.copy, run.worktree_path)]:
             _log_setup_line(run, show, line)
         for number, argv in enumerate(asked.setup, 1):
             _run_setup_command(run, definition, show, number, argv, network)
@@ -84,8 +84,13 @@ def _unsigned_settings(run: OpenRun) -> list[str]:
     return [f"passed over {' and '.join(keys)}, which nobody signed: git nexus policy trust"]
 
 
-def _copy_untracked_files(run: OpenRun, patterns: tuple[str, ...]) -> list[str]:
-    """Copy the files that match the patterns from the current checkout; return messages about them."""
+def copy_untracked_files(run: OpenRun, patterns: tuple[str, ...], place: Path) -> list[str]:
+    """Copy the files that match the patterns from the current checkout to a folder; return messages about them.
+
+    Raises: Failed, Invalid.
+    """
+    if not patterns:
+        return []
     checkout = run.repo.worktree
     if checkout is None:
         return ["there is no checkout to copy from"]
@@ -95,7 +100,7 @@ def _copy_untracked_files(run: OpenRun, patterns: tuple[str, ...]) -> list[str]:
             found = list_untracked_files(git, checkout, run.record.base, lambda folder: may_lie_below(patterns, folder))
             taken = choose_files_to_copy(patterns, found, lambda path: why_unreadable(policy, path))
         for one in taken.files:
-            _copy_file(checkout, run.worktree_path, one)
+            _copy_file(checkout, place, one)
     except OSError as exc:
         name = one_line(str(exc.filename or "a file"), 200)
         raise Failed(f"{name} could not be copied: {exc.strerror}") from exc

@@ -15,7 +15,7 @@ from typing import Any
 from gitnexus.base.canonical import json_document, parse_json
 from gitnexus.base.errors import Invalid
 from gitnexus.base.text import one_line
-from gitnexus.prompts.call import frame_input
+from gitnexus.prompts.call import describe_unusable, frame_input
 from gitnexus.prompts.functions import PromptFunction, function_named
 from gitnexus.prompts.model import (
     Blocked,
@@ -198,7 +198,7 @@ def parse_blocked_message(said: str) -> Blocked | None:
 
 def retry_message(wrong: str, said: str = "") -> str:
     """Return the message for an agent whose answer was unusable; in a continued session nothing else is needed."""
-    parts = [f"Your last answer could not be used: {one_line(wrong, 800)}."]
+    parts = [describe_unusable(wrong)]
     if said:
         parts.append(frame_input("your last answer", said[:_LONGEST_SAID]))
     return "\n".join([*parts, "Answer again, whole: one JSON object of the form that was described, and nothing else."])

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gitnexus.base.canonical import json_document
-from gitnexus.base.text import one_line
+from gitnexus.base.text import first_line, one_line
 from gitnexus.events.kinds import shorten_text
 from gitnexus.events.log import EventDraft
 from gitnexus.prompts.model import Action, Blocked, ExecResult, Plan, PlanChanges
@@ -134,7 +134,7 @@ class NodeSteps:
             return False
         self._engine.write(EventDraft("step.retried", NEXUS, {"node": node.id, "step": name, "why": told}))
         at = "" if name == WHOLE else f" {name}"
-        self._engine.stage.show(node.id, f"{node.id}{at} is tried again: {one_line(why, 160)}")
+        self._engine.stage.show(node.id, f"{node.id}{at} is tried again: {first_line(why, 160)}")
         self._agents.forget(node.id, name)
         return True
 

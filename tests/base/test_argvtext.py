@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitnexus.base.argvtext import bracket_if_needed, escape_word, format_pairs, format_words
+from gitnexus.base.argvtext import bracket_if_needed, escape_word, format_pairs, format_words, parse_words
 from gitnexus.base.text import frame_text
 
 # What brackets, escapes and spelled characters are made of, and what is spelled.
@@ -39,6 +39,7 @@ def read_words(line: str) -> tuple[str, ...]:
 @given(ARGV)
 def test_the_words_of_a_command_are_read_back_from_the_card(argv: tuple[str, ...]) -> None:
     assert read_words(in_frame(format_words(argv))) == argv
+    assert parse_words(format_words(argv)) == argv
 
 
 @given(ENV, ENV)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gitnexus.base.text import one_line
-from gitnexus.runs.landing.checks import run_check_sandboxed
+from gitnexus.runs.check_folder import run_check_sandboxed
 from gitnexus.runs.landing.land import land_run
 from gitnexus.ui.approval_prompt import is_person_at_terminal, person_at_terminal
 from gitnexus.ui.commands import NexusCommand

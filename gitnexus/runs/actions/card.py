@@ -1,6 +1,7 @@
 """Builds the approval card of an action, judged by the present policy."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 
 from gitnexus.base.canonical import parse_json
@@ -9,6 +10,7 @@ from gitnexus.gateway.assemble import RevealCard
 from gitnexus.gateway.card import Card, build_card, with_text
 from gitnexus.policy.model import CommandRequest, DocumentRequest, HandoffRequest, Request
 from gitnexus.redaction.result import Reveal
+from gitnexus.runs.actions.joint_proofs import highest_risk
 from gitnexus.runs.actions.propose import judge_proposed_action, left_out
 from gitnexus.runs.open_run import OpenRun
 
@@ -18,6 +20,7 @@ def action_card(run: OpenRun, action: str) -> tuple[Card, RevealCard]:
     found = judge_proposed_action(run, action)
     gatekeeper = found.gatekeeper
     summary, request = run.view().actions[action].summary, found.request
+    proofs = run.view().actions[action].proofs
     said, inputs, is_patch = _card_text(run, request), _command_input(run, request), request.kind == "patch"
 
     def card(reveal: Reveal | None = None) -> Card:
@@ -27,8 +30,9 @@ def action_card(run: OpenRun, action: str) -> tuple[Card, RevealCard]:
 
         more = [*_origin_row(run)]
         if is_patch:
-            more += [*_left_out(run, action), *_sandbox_row(run, action), *_proof_rows(run, action)]
-        made = replace(made, facts=(*made.facts, *more))
+            more += [*_left_out(run, action), *_sandbox_row(run, action), *_proof_rows(proofs)]
+        risk = max(made.risk, highest_risk(run, proofs, request.role))
+        made = replace(made, facts=(*made.facts, *more), risk=risk)
         return with_text(made, said, reveal) if said else made
 
     def shown(why: str) -> Card:
@@ -85,9 +89,9 @@ def _sandbox_row(run: OpenRun, action: str) -> list[tuple[str, str]]:
     return [("sandbox", f"{node.sandbox}, in which it was made")] if node is not None and node.sandbox else []
 
 
-def _proof_rows(run: OpenRun, action: str) -> list[tuple[str, str]]:
+def _proof_rows(proofs: Sequence[str]) -> list[tuple[str, str]]:
     """Return the card rows with the commands that a yes to a patch also approves."""
-    return [("and runs", f"{words}, in the sandbox, to prove it") for words in run.view().actions[action].proofs]
+    return [("and runs", f"{words}, in the sandbox, to prove it") for words in proofs]
 
 
 def log_reveal(run: OpenRun, action: str, why: str) -> None:

@@ -133,7 +133,7 @@ def land_run(state: State, word: str, way: Way, check: Check, ask: AskPerson | N
             refuse_ruled_check(OpenRun(state, run), argv, ask)
         for argv in checks:
             with logged_check(state, run, plan.result, argv):
-                check(git, plan.result, argv)
+                check(OpenRun(state, run), git, plan.result, argv)
         note = LandingNote(run=run.id, head=plan.head, target=plan.target, result=plan.result)
         with noted_landing(state.repo, place, note) as under_way:
             if way == "merge":

@@ -9,12 +9,11 @@ from gitnexus.redaction.hide import mask
 from gitnexus.redaction.stored import known_secret_values
 from gitnexus.runs.actions import ask
 from gitnexus.runs.actions.approve import approve_action
-from gitnexus.runs.actions.joint_proofs import approver_of_proof, proofs_in_words
+from gitnexus.runs.actions.joint_proofs import approver_of_proof, proofs_to_ask_about
 from gitnexus.runs.actions.propose import propose_worktree_changes
 from gitnexus.runs.actions.tool_context import GATE
 from gitnexus.runs.open_run import OpenRun
 from gitnexus.runs.workflow.papers import plan_path
-from gitnexus.runs.workflow.proofs import RISKY, decide_on_proof
 from gitnexus.state.format import project_id_of
 from gitnexus.workflow.definition import WorkflowNode
 from gitnexus.workflow.engine_protocol import NodeAction
@@ -38,7 +37,7 @@ def propose_workflow_action(run: OpenRun, node: WorkflowNode, action: NodeAction
 
 def _propose_by_kind(run: OpenRun, node: WorkflowNode, node_action: NodeAction, paper: str) -> str:
     if node_action.kind == "tree":
-        asked = _proofs_to_ask_about(run, node, node_action)
+        asked = proofs_to_ask_about(run, node_action.proofs, node.role)
         return propose_worktree_changes(run, node_action.summary or run.record.title, node.id, asked) or ""
     if node_action.change is not None:
         return _propose_plan_change(run, node, node_action, paper)
@@ -49,26 +48,14 @@ def _propose_by_kind(run: OpenRun, node: WorkflowNode, node_action: NodeAction, 
         raise Invalid(f"it is unknown how to do {node_action.kind}")
     if node_action.kind == "patch":
         raw = action.diff.encode("utf-8", "surrogateescape")
-        text, asked = raw if raw.endswith(b"\n") else raw + b"\n", _proofs_to_ask_about(run, node, node_action)
+        text = raw if raw.endswith(b"\n") else raw + b"\n"
+        asked = proofs_to_ask_about(run, node_action.proofs, node.role)
         return ask.propose_patch(run, text, action.summary, node=node.id, proofs=asked)
     made = ask.propose_command(run, list(action.argv), action.summary, {}, node=node.id)
     by = approver_of_proof(run, node.id, action.argv)
     if by and run.view().actions[made].status == "waiting":
         approve_action(run, made, by=by)
     return made
-
-
-def _proofs_to_ask_about(run: OpenRun, node: WorkflowNode, node_action: NodeAction) -> list[str]:
-    """Return the commands that prove a patch and that the policy asks about: one question together with it.
-
-    A command that is risky by itself is a question of its own.
-    """
-    asked = []
-    for argv in node_action.proofs:
-        decision = decide_on_proof(run, tuple(argv), node.role)
-        if decision.verdict == "ask" and decision.risk < RISKY:
-            asked.append(argv)
-    return proofs_in_words(asked)
 
 
 def _propose_plan_change(run: OpenRun, node: WorkflowNode, action: NodeAction, paper: str) -> str:

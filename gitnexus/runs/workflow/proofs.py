@@ -1,33 +1,33 @@
 """Runs the commands that prove a step in the sandbox, on exactly the tree that its patch makes; logs each result."""
 
+import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from gitnexus.base.argvtext import format_words
-from gitnexus.base.errors import Failed, NexusError
+from gitnexus.base.errors import Failed, Invalid, NexusError, NotFound
 from gitnexus.base.text import one_line
 from gitnexus.events.kinds import shorten_text
 from gitnexus.gateway.patching import check_any_patch
+from gitnexus.gateway.sandboxed import tool_folders
 from gitnexus.git.commits import tree_of_commit
 from gitnexus.git.diff_text import changed_line_counts
 from gitnexus.git.private import PrivateGit, private_git
 from gitnexus.git.tree_diff import TreeChange
 from gitnexus.git.worktree_tree import write_worktree_tree
-from gitnexus.policy.model import CommandRequest, GateDecision
-from gitnexus.policy.word_paths import assumed_program_path
+from gitnexus.policy.model import CommandRequest
 from gitnexus.runs.actions.commit import branch_tip
+from gitnexus.runs.actions.joint_proofs import decide_on_proof
 from gitnexus.runs.actions.propose import read_proposed_request
 from gitnexus.runs.actions.tool_context import tool_context_for
-from gitnexus.runs.command_rules import command_request
-from gitnexus.runs.landing.checks import run_check_sandboxed
+from gitnexus.runs.check_folder import run_proof_sandboxed
 from gitnexus.runs.open_run import OpenRun
-from gitnexus.state.format import project_id_of
+from gitnexus.sandbox.environment import command_environment
+from gitnexus.sandbox.program import resolve_program
 from gitnexus.workflow.engine_protocol import ON_COMMIT, CommitProof, NodeAction
 from gitnexus.workflow.specialist import StepLimits
 
 _MOST = 20
-# From here on a card asks for more than a letter.
-RISKY = 3
 
 
 class ProposedTree(NamedTuple):
@@ -64,7 +64,10 @@ def prove_change(
     Empty if nothing is wrong. A command that the policy does not allow without a question is not run here.
     """
     given = [tuple(argv) for argv in commands[:_MOST] if argv]
-    allowed = [argv for argv in given if decide_on_proof(run, argv, role).verdict == "allow"]
+    verdicts = {argv: decide_on_proof(run, argv, role).verdict for argv in given}
+    allowed = [argv for argv in given if verdicts[argv] == "allow"]
+    if missing := _missing_program(run, [argv for argv in given if verdicts[argv] != "deny"]):
+        return missing
     if not allowed and not any(limits):
         return ""
     with private_git(run.worktree) as git:
@@ -76,6 +79,21 @@ def prove_change(
         for argv in allowed:
             if why := _failure_on_tree(run, git, proposed.result_tree, argv, "with this change"):
                 return why
+    return ""
+
+
+def _missing_program(run: OpenRun, commands: Sequence[tuple[str, ...]]) -> str:
+    """Return which command cannot run, because its program is not on this machine; empty if all are there."""
+    root = str(run.worktree_path)
+    path = command_environment({}, os.environ, tool_folders(run.repo))["PATH"]
+    for argv in commands:
+        # What a path within the worktree names may come with the patch.
+        if "/" in argv[0] and not argv[0].startswith("/"):
+            continue
+        try:
+            resolve_program(argv[0], path, root, root)
+        except (NotFound, Invalid) as exc:
+            return f"{one_line(format_words(argv), 200)} cannot be run to prove it: {exc.message}"
     return ""
 
 
@@ -144,19 +162,15 @@ def _logged_words(argv: Sequence[str]) -> tuple[str, ...]:
 def _failure_on_tree(run: OpenRun, git: PrivateGit, tree: str, argv: tuple[str, ...], when: str) -> str:
     words = list(_logged_words(argv))
     try:
-        run_check_sandboxed(git, tree, argv)
+        run_proof_sandboxed(run, git, tree, argv)
     except Failed as exc:
         run.log.append("checks.ran", "nexus", {"argv": words, "ok": False, "tree": tree})
-        said = str(exc.context.get("output", ""))[-2000:]
+        said = str(exc.context.get("output", ""))[-3000:]
         how = exc.message.partition(" failed with ")[2].partition(";")[0] or exc.message
-        return f"{when} {one_line(format_words(argv), 200)} fails with {how}:\n{said}"
+        printed = f":\n{said}" if said.strip() else ", and prints nothing"
+        return f"{when} {one_line(format_words(argv), 200)} fails with {how}{printed}"
+    except (NotFound, Invalid) as exc:
+        run.log.append("checks.ran", "nexus", {"argv": words, "ok": False, "tree": tree})
+        return f"{when} {one_line(format_words(argv), 200)} cannot be run: {exc.message}"
     run.log.append("checks.ran", "nexus", {"argv": words, "ok": True, "tree": tree})
     return ""
-
-
-def decide_on_proof(run: OpenRun, argv: tuple[str, ...], role: str) -> GateDecision:
-    """Return what the policy says to an agent that runs a command."""
-    project = project_id_of(run.state.snapshot) or "unknown"
-    program = assumed_program_path(argv[0])
-    request = command_request(project, run.record.id, argv, str(run.worktree_path), program, "none", "L3", role)
-    return run.make_gatekeeper().decide(request)

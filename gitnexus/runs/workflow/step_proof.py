@@ -3,9 +3,9 @@
 from typing import NamedTuple
 
 from gitnexus.prompts.model import Action, PlanStep
-from gitnexus.runs.actions.joint_proofs import proofs_in_words
+from gitnexus.runs.actions.joint_proofs import proofs_to_ask_about
 from gitnexus.runs.open_run import OpenRun
-from gitnexus.runs.workflow.proofs import RISKY, decide_on_proof, prove_change
+from gitnexus.runs.workflow.proofs import prove_change
 from gitnexus.workflow.engine_protocol import NodeAction
 from gitnexus.workflow.flow import Flow
 from gitnexus.workflow.node_inputs import NodeInputReader
@@ -35,9 +35,7 @@ def prove_proposed_patch(run: OpenRun, node: str, patch: str) -> StepProof:
     change = NodeAction("patch", "", action=Action(kind="patch", summary="", diff=patch))
     role = flow.nodes[node].role
     why = prove_change(run, change, step.commands, inputs.limits(flow.nodes[node]), role=role)
-    decided = [(argv, decide_on_proof(run, tuple(argv), role)) for argv in step.commands]
-    asked = [argv for argv, one in decided if one.verdict == "ask" and one.risk < RISKY]
-    return StepProof(why, tuple(proofs_in_words(asked)))
+    return StepProof(why, tuple(proofs_to_ask_about(run, step.commands, role)))
 
 
 def _step_at_work(inputs: NodeInputReader, node: str) -> PlanStep | None:
