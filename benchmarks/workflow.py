@@ -61,6 +61,9 @@ class FileStage:
     def asks_about_new_plan(self, node: str) -> bool:
         return False
 
+    def asks_again(self, node: str) -> bool:
+        return True
+
     def agent_questions(self, node: str) -> Sequence[tuple[str, str]]:
         return ()
 

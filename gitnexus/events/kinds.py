@@ -42,9 +42,10 @@ KINDS: Mapping[str, EventKind] = {
         "task:text workflow agent project base:hash branch onto backlog policy:hash",
     ),
     "run.resumed": _event_kind(
-        "A stopped run is continued; `lost` are steps whose files are gone, to be done again.",
+        "A run is continued; `lost` are steps whose files are gone, to be done again, `again` nodes that failed, to be "
+        "tried again.",
         "by definition:hash",
-        "lost:names",
+        "lost:names again:names",
     ),
     "node.started": _event_kind("A step begins.", "node", "agent op attempt:count adapter sandbox"),
     "node.completed": _event_kind("A step is done and is never repeated.", "node", "summary:text outputs:names"),

@@ -141,7 +141,7 @@ def _format_elapsed(start: datetime | None, at: datetime | None) -> str:
 # A row for each row of kinds.KINDS; a test compares the two.
 WORDS: Mapping[str, _LineWords] = {
     "workflow.started": _LineWords("starts the run {run}: {task}", "", "{branch}"),
-    "run.resumed": _LineWords("continues the run", "{lost}", "by {by}"),
+    "run.resumed": _LineWords("continues the run", "{lost}{again}", "by {by}"),
     "node.started": _LineWords("begins {node} {op}", "", "{sandbox}"),
     "node.completed": _LineWords("completed {node}", "", "{summary}"),
     "node.blocked": _LineWords("is blocked in {node}", "{why}", "{needs}"),

@@ -31,6 +31,8 @@ _MOST_LINES = 100
 # Of a failed command, and of how many of them.
 _MOST_OUTPUT = 12
 _MOST_FAILED = 3
+# Lines of a question, or of why a run ended.
+_MOST_TOLD = 12
 
 
 def print_agent_message(said: "AgentEvent") -> None:
@@ -162,6 +164,7 @@ def format_run_summary(opened_run: "OpenRun", view: "RunView") -> str:
     from gitnexus.runs.contradictions import describe_contradictions
     from gitnexus.runs.prepare import failed_in_setup
     from gitnexus.runs.story import has_claimed_events
+    from gitnexus.runs.workflow.retries import nodes_to_try_again
 
     run, claims = opened_run.record, claimed_decisions(opened_run)
     lines = [click.style("mode bypass: nobody is asked", fg="red", bold=True)] if _is_in_bypass_mode(opened_run) else []
@@ -195,17 +198,20 @@ def format_run_summary(opened_run: "OpenRun", view: "RunView") -> str:
         for row in _files_in_no_patch(opened_run)
     ]
     asked = list(view.questions.items())
-    lines += [f"  {name} asks: {one_line(text, 300)}" for name, text in asked[:_MOST_LINES]]
+    for name, text in asked[:_MOST_LINES]:
+        lines += _format_told(f"{name} asks: {text}")
     lines += [f"  and {len(asked) - _MOST_LINES} questions more"] if len(asked) > _MOST_LINES else []
     # A waiting run is not over: its step says why an agent did not finish.
     stuck = [one.why for one in view.nodes.values() if one.status == "failed"] if view.status == "waiting" else []
     whys = [f"{view.why}, claimed but not signed" if view.why and claims.end else view.why or "", *stuck]
-    lines += [f"  {one_line(why, 200)}" for why in whys if why]
+    for why in filter(None, whys):
+        lines += _format_told(why)
     lines += [click.style(f"  {one_line(said, 600)}", fg="red") for said in describe_contradictions(run.id, view)]
+    again = f", or git nexus resume {run.id} to try again" if nodes_to_try_again(opened_run) else ""
     nexts = {
         "waiting": f"git nexus answer {run.id} TEXT" if view.questions else f"git nexus review {run.id}",
         "completed": f"git nexus land {run.id}" if view.commits else f"git nexus clean {run.id}",
-        "failed": f"git nexus {'resume' if failed_in_setup(view) else 'replay'} {run.id}",
+        "failed": f"git nexus {'resume' if failed_in_setup(view) else 'replay'} {run.id}{again}",
         "running": f"git nexus resume {run.id}",
         "blocked": f"git nexus resume {run.id}",
     }
@@ -219,6 +225,13 @@ def format_run_summary(opened_run: "OpenRun", view: "RunView") -> str:
 def _status_of_action(action: "ActionView") -> str:
     """Return the status of an action for people: what was carried out and went wrong has failed."""
     return "failed" if action.status == "executed" and action.ok is False else action.status
+
+
+def _format_told(text: str) -> list[str]:
+    """Return a question, or why a run ended: its first line, and below it the others, of many the last."""
+    first, *more = text.strip().split("\n")
+    cut = ["…"] if len(more) > _MOST_TOLD else []
+    return [f"  {one_line(first, 300)}", *(f"  │ {one_line(line, 200)}" for line in [*cut, *more[-_MOST_TOLD:]])]
 
 
 def _format_failure(run: str, name: str, action: "ActionView") -> list[str]:

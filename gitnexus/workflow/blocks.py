@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gitnexus.base.canonical import json_document
-from gitnexus.base.text import one_line
+from gitnexus.base.text import first_line, one_line
 from gitnexus.events.kinds import shorten_text
 from gitnexus.events.log import EventDraft
 from gitnexus.prompts.model import Blocked
 from gitnexus.workflow.definition import WorkflowNode
 from gitnexus.workflow.engine_protocol import NodeAction
 from gitnexus.workflow.flow import receiver_for_need
-from gitnexus.workflow.outputs import Hindrance
+from gitnexus.workflow.outputs import GAVE_UP, Hindrance
 from gitnexus.workflow.packing import SplitRequest
 from gitnexus.workflow.progress import BLOCKED, WHOLE, NodeState
 
@@ -35,13 +35,15 @@ class BlockedNodes:
         """Record that a node is blocked, after the events `before`; a node blocked again for the same reason fails."""
         engine, state = self._engine, self._engine.progress.node(node.id)
         why, at = shorten_text(blocked.question), "" if step == WHOLE else step
-        if any(one.why == why and one.step == at for one in state.blocks):
+        repeats = any(one.why == why and one.step == at for one in state.blocks[state.blocks_before :])
+        # Who gave up asks as often as a person lets it try again.
+        if repeats and not (why.startswith(GAVE_UP) and engine.stage.asks_again(node.id)):
             engine.fail_node(node.id, f"blocked again by what was cleared away: {why}", before)
             return
         kept = engine.kept(node.id, [(BLOCKED, json_document(Hindrance(blocked=blocked, split=split).plain()))])
         body = {"node": node.id, "why": why, "needs": _effective_need(node, blocked), **({"step": at} if at else {})}
         engine.write(*before, *kept, EventDraft("node.blocked", NEXUS, body))
-        engine.stage.show(node.id, f"{node.id} is blocked: {one_line(why, 200)}")
+        engine.stage.show(node.id, f"{node.id} is blocked: {first_line(why, 200)}")
 
     def put_question(self, node: WorkflowNode, step: str, asked: tuple[str, str], before: Sequence[EventDraft]) -> None:
         """Record that a node waits for the answer to a question that its program asked, after the events `before`."""

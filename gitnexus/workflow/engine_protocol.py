@@ -79,6 +79,9 @@ class Stage(Protocol):
     def asks_about_new_plan(self, node: str) -> bool:
         """Return True if a plan that a handoff brings in is an action of its own: it changes what is carried out."""
 
+    def asks_again(self, node: str) -> bool:
+        """Return True if a node that gives up for the same reason again asks again, and does not fail."""
+
     def agent_questions(self, node: str) -> Sequence[tuple[str, str]]:
         """Return the open questions that the agent's program of a node asked a person: name and text."""
 

@@ -203,6 +203,14 @@ class Flow:
         # The nodes that wait for it fail, too, with that reason.
         return id_ not in self.nodes and any(one.node.id == id_ for one in self.side_nodes(progress))
 
+    def nodes_to_try_again(self, progress: WorkflowProgress) -> list[str]:
+        """Return the nodes that failed and may be tried again: not where a no is the reason, nor without a budget."""
+        if self.why_over_budget(progress):
+            return []
+        failed = [id_ for id_, one in progress.nodes.items() if one.status == "failed"]
+        denied = any(_only_denied(progress, progress.nodes[id_]) for id_ in failed)
+        return [] if denied else failed
+
     def why_over_budget(self, progress: WorkflowProgress) -> str:
         """Return which budget is used up, empty if none is."""
         budgets = self.definition.budgets

@@ -69,6 +69,8 @@ class NodeState:
     # What was proposed since the last step or batch began, and why the last proposal was refused, if one was.
     proposed: list[str] = field(default_factory=list)
     refused: str = ""
+    # How many blocks there were when a person let the node be tried again after it had failed.
+    blocks_before: int = 0
 
     @property
     def open_step(self) -> tuple[str, StepState] | None:
@@ -328,6 +330,19 @@ def _on_run_resumed(run: WorkflowProgress, body: Mapping[str, Any]) -> None:
     run.ended = run.why = ""
     for id_ in body.get("lost", ()):
         run.node(id_).steps.pop(WHOLE, None)
+    for id_ in body.get("again", ()):
+        _reset_failed_node(run.node(id_))
+
+
+def _reset_failed_node(node: NodeState) -> None:
+    """Let a node that failed begin again: with the steps that are done, and told why it failed."""
+    cleared = not node.blocks or bool(node.blocks[-1].answer)
+    node.status = "" if cleared or not node.blocks[-1].handoff else "blocked"
+    node.blocks_before = len(node.blocks)
+    node.tries.clear()
+    for name, step in list(node.steps.items()):
+        if step.ok is False or (step.ok is None and name == WHOLE):
+            node.steps[name] = StepState(feedback=step.why or node.why)
 
 
 # What a node that is blocked leaves behind, whole.

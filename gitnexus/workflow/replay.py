@@ -33,6 +33,7 @@ _ENGINE = frozenset({"node.started", "node.completed", "node.blocked", "node.fai
 _BESIDE = ("pack.json", "skill.md", "sources.json", "output-", REPORT)
 # Events that tell what a call of a specialist gave; what follows them is what the engine made of it.
 _OF_ANSWER = ("agent.spent", "output.checked")
+_BLOCKS = ("node.blocked", "node.failed")
 _NODE_ACTIONS = ("patch", "command", "handoff", "tree", CHANGES)
 _TAKES_OVER = re.compile(r" is down \(.*\), so (\S+) takes over$", re.DOTALL)
 _UNUSABLE = "no answer that can be used in "
@@ -211,6 +212,12 @@ class _RecordedStage:
     def asks_about_new_plan(self, node: str) -> bool:
         """Return whether it was asked about then: before there was that, such a plan was used at once."""
         return any(one.kind == "action.proposed" and one.body.get("node") == node for one in self._log)
+
+    def asks_again(self, node: str) -> bool:
+        """Return whether it asked again then: before there was that, the node failed."""
+        self.skip_foreign_events()
+        ends = (one.kind for one in self._log[self.at :] if one.body.get("node") == node and one.kind in _BLOCKS)
+        return next(ends, "") == "node.blocked"
 
     def _begins_step(self, event: Event) -> bool:
         if event.kind != "artifact.written" or event.body["name"] != BLOCKED:

@@ -121,6 +121,9 @@ class MemoryStage:
     def asks_about_new_plan(self, node: str) -> bool:
         return True
 
+    def asks_again(self, node: str) -> bool:
+        return True
+
     def agent_questions(self, node: str) -> Sequence[tuple[str, str]]:
         return self.asked.get(node, ())
 

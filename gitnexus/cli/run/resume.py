@@ -8,7 +8,7 @@ from gitnexus.cli.run.decisions import follow_run
 from gitnexus.cli.run.handover import hand_over_run, run_after_queue
 from gitnexus.cli.run.options import queue_option
 from gitnexus.runs.open_run import open_run
-from gitnexus.runs.workflow.retries import retry_given_up_steps
+from gitnexus.runs.workflow.retries import retry_failed_nodes, retry_given_up_steps
 from gitnexus.ui.agreeing import ask_for_agreement
 from gitnexus.ui.approval_prompt import is_person_at_terminal
 from gitnexus.ui.commands import NexusCommand
@@ -38,7 +38,8 @@ def resume_run(
     """Continue a run at its first incomplete step. A run that continues in the background is followed.
 
     Nothing is repeated: neither a completed step nor an executed action. A step that a model failed within its retries
-    gets the same number of retries again. For a run that somebody else started, its definition and the commit of its
+    gets the same number of retries again, and so do the nodes with which a workflow failed, unless an answer or the
+    policy denied them. For a run that somebody else started, its definition and the commit of its
     branch are shown first, and you are asked; without a terminal, --agree accepts exactly that state, and a branch that
     moved since needs a new agreement. The policy, mode, providers and keys of this machine apply.
     """
@@ -50,6 +51,7 @@ def resume_run(
         hand_over_run(nexus, run, server, labels, network)
         return
     retry_given_up_steps(run)
+    retry_failed_nodes(run)
     view = follow_run(run, network, asks=there)
     print_answer(run_as_json(run, view), lambda: format_run_summary(run, view), nexus.described)
     exit_with_run_status(view)

@@ -1,9 +1,14 @@
-"""Lets the steps that a model gave up on be tried again: answers the question that each of them left in the log."""
+"""Lets what a specialist failed be tried again: steps that it gave up on, and nodes with which a run failed."""
 
+from gitnexus.events.kinds import shorten_text
 from gitnexus.runs.actions.ask import answer_question
 from gitnexus.runs.model import ENDED
 from gitnexus.runs.open_run import OpenRun
+from gitnexus.runs.prepare import failed_in_setup
+from gitnexus.runs.record import refresh_run_record
+from gitnexus.workflow.flow import Flow
 from gitnexus.workflow.outputs import GAVE_UP
+from gitnexus.workflow.progress import WorkflowProgress
 
 _AGAIN = "Try again."
 
@@ -14,3 +19,30 @@ def retry_given_up_steps(run: OpenRun) -> list[str]:
         return []
     names = [name for name, text in run.view().questions.items() if text.startswith(GAVE_UP)]
     return [answer_question(run, _AGAIN, name) for name in names]
+
+
+def nodes_to_try_again(run: OpenRun) -> list[str]:
+    """Return the nodes with which a workflow failed and that may be tried again.
+
+    What a person or the policy denied stays denied, and a run that landed is over.
+    """
+    view = run.view()
+    definition = run.workflow() if view.status == "failed" and not run.record.session else None
+    if definition is None or view.landed or failed_in_setup(view):
+        return []
+    progress = WorkflowProgress()
+    progress.fold(run.events())
+    return Flow(definition).nodes_to_try_again(progress)
+
+
+def retry_failed_nodes(run: OpenRun) -> list[str]:
+    """Log that the nodes with which a workflow failed are tried again; return them. Raises: NexusError."""
+    if not nodes_to_try_again(run):
+        return []
+    with run.driving():
+        again = nodes_to_try_again(run)
+        if again:
+            by = shorten_text(run.state.author.name, 200)
+            run.log.append("run.resumed", "user", {"by": by, "definition": run.record.definition, "again": again})
+            refresh_run_record(run)
+    return again

@@ -135,6 +135,10 @@ class LiveStage:
         """Return True: it is asked about before it is used, as a change of a plan is."""
         return True
 
+    def asks_again(self, node: str) -> bool:
+        """Return True: a node that gave up again asks again."""
+        return True
+
     def agent_questions(self, node: str) -> Sequence[tuple[str, str]]:
         """Return the open questions of a node's agent."""
         mine = {

@@ -122,3 +122,48 @@ def test_a_patch_that_a_person_made_worse_is_mended_before_its_step_is_done(nexu
     assert json.loads(mended.stdout)["run"]["status"] == "completed"
     assert run_git(project, "show", f"nexus/{run}:code.txt") == "first line\ntotal = 2\nlast line\n"
     assert nexus("replay", run, "--verify").returncode == 0
+
+
+@pytest.mark.slow
+def test_who_gives_up_again_asks_again_and_a_run_that_failed_is_tried_again(nexus: Nexus, project: Path) -> None:
+    bad, right = _answer("total = 1", "total = 3"), _answer("total = 1", "total = 2")
+    plan = {"goal": "g", "steps": [{"id": "S1", "title": "the total", "files": ["code.txt"], "commands": [PROOF]}]}
+    wrong_form = [{"status": "done"}] * 4
+    with served(*wrong_form, plan, *[bad] * 8, right) as stub:
+        _set_model(project, stub.url)
+        settings = project / ".nexus" / "settings.json"
+        both = '"executor": "model", "planner": "model"'
+        settings.write_text(settings.read_text().replace('"executor": "model"', both))
+        trust(project)
+        failed = nexus("run", "/plan-exec the total in code.txt", "--yes")
+        run = failed.stdout.split()[0]
+        asks = json.loads(nexus("resume", run, "--json").stdout)
+        asks_again = json.loads(nexus("resume", run, "--json").stdout)
+        nexus.ok("answer", run, "two, not three", "--hold")
+        tried = nexus("resume", run, "--json")
+        done = nexus("approve", "--unseen", "--wait", run, "--json")
+
+    assert failed.returncode == 1
+    assert f"git nexus resume {run} to try again" in failed.stdout
+    assert [one["questions"][0]["id"] for one in (asks, asks_again)] == ["q1", "q2"]
+    assert "two, not three" in stub.prompts[-1]
+    assert (tried.returncode, done.returncode) == (21, 0), tried.stdout + tried.stderr
+    assert json.loads(done.stdout)["run"]["status"] == "completed"
+    assert nexus("replay", run, "--verify").returncode == 0
+
+
+@pytest.mark.slow
+def test_what_was_denied_is_not_tried_again_and_what_failed_is_asked_about_anew(nexus: Nexus, project: Path) -> None:
+    (project / "check.sh").write_text("test -f ready\n")
+    run_git(project, "add", "-A")
+    run_git(project, "commit", "-qm", "a check")
+    first = json.loads(nexus("run", "run `sh check.sh`", "--yes", "--json").stdout)["run"]["id"]
+    nexus("approve", "--unseen", "--wait", first)
+    again = json.loads(nexus("resume", first, "--json").stdout)
+    nexus("deny", first, "--wait")
+    denied = json.loads(nexus("resume", first, "--json").stdout)
+
+    assert [one["status"] for one in again["actions"]] == ["executed", "waiting"]
+    assert [one["status"] for one in denied["actions"]] == ["executed", "denied"]
+    assert denied["run"]["status"] == "failed"
+    assert nexus("replay", first, "--verify").returncode == 0
