@@ -12,6 +12,7 @@ from gitnexus.policy.grant_store import LASTS, LASTS_OTHERWISE, GrantStore, gran
 from gitnexus.policy.grants import ApprovalGrant, make_grant
 from gitnexus.policy.in_force import PolicyInForce, read_policy_in_force
 from gitnexus.policy.ledger import Ledger
+from gitnexus.policy.linked_programs import deny_linked_program
 from gitnexus.policy.model import CommandRequest, GateDecision, HandoffRequest, Mode, PatchRequest, Request, Scope
 from gitnexus.policy.pins import read_pin
 from gitnexus.policy.seen import format_statement
@@ -67,6 +68,8 @@ class Gatekeeper:
             folder = why_folder_matters(request.argv, request.cwd, context.worktree)[0]
             context = replace(context, folder=folder)
         found = decide_request(request, self.here.compiled, grants, self.mode, world=context, now=utc_now())
+        if isinstance(request, CommandRequest):
+            found = deny_linked_program(request, self.here.compiled, found)
         if found.verdict != "deny" and isinstance(request, CommandRequest) and self.here.compiled.deny_reads():
             from gitnexus.policy.denied_reads import unreached  # only needed with such a rule
 

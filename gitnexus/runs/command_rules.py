@@ -13,6 +13,7 @@ from gitnexus.gateway.sandboxed import WorktreeSandbox
 from gitnexus.policy.compiled_rules import CompiledPolicy
 from gitnexus.policy.gate import GateContext, judge_user_command
 from gitnexus.policy.gatekeeper import Gatekeeper
+from gitnexus.policy.linked_programs import deny_linked_program
 from gitnexus.policy.model import CommandRequest, GateDecision, Mode, Network
 from gitnexus.policy.word_paths import assumed_program_path
 from gitnexus.runs.open_run import OpenRun
@@ -56,7 +57,7 @@ def judge_named_command(
     request: CommandRequest, policy: CompiledPolicy, mode: Mode | None, world: GateContext
 ) -> GateDecision:
     """Return the gate's decision on a command that a person named, by its words and by the files it reaches."""
-    found = judge_user_command(request, policy, mode, world=world)
+    found = deny_linked_program(request, policy, judge_user_command(request, policy, mode, world=world))
     if found.verdict == "deny" or not policy.deny_reads():
         return found
     from gitnexus.policy.denied_reads import unreached  # only where such a rule is

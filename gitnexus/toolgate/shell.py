@@ -11,6 +11,7 @@ from gitnexus.harness.writers import files_written_by_command
 from gitnexus.policy import shell
 from gitnexus.policy.denied_reads import DeniedReads, describe_denied_file
 from gitnexus.policy.gate import unread
+from gitnexus.policy.linked_programs import find_linked_denial
 from gitnexus.policy.model import CommandRequest, Request
 from gitnexus.policy.parts import CommandPart, folder_words, parts_of_text
 from gitnexus.policy.programs import inner_text, only_looks
@@ -50,6 +51,7 @@ def judge_shell_call(context: JudgeContext, call: ShellCall) -> tuple[list[CallF
     if (reached := reach.find_in_commands(parts)) is not None:
         findings.append(CallFinding("deny", describe_denied_file(reached, context.location.top), reached.rule))
     context.rest_on(reach)
+    findings += _judge_linked_programs(context, whole, parts)
     if writes_files(call):
         findings += judge_missing_task(context)
     if text is not None and BEGIN in text:
@@ -98,6 +100,18 @@ def _judge_linked_file(context: JudgeContext, word: str, cwd: str, *, is_deep: b
     context.facts.append(("real", path, real))
     if os.path.lexists(path):
         yield from judge_reads(context, ReadCall((real,)), is_deep=is_deep)
+
+
+def _judge_linked_programs(
+    context: JudgeContext, whole: CommandRequest, parts: list[CommandPart]
+) -> Iterator[CallFinding]:
+    """Yield a denial for a program that leads to a denied one, behind a wrapper too."""
+
+    def note(path: str, real: str) -> None:
+        context.facts.append(("real" if "/" in path else "program", path, real))
+
+    if (linked := find_linked_denial(whole, context.here.compiled, parts, note)) is not None:
+        yield CallFinding("deny", linked[0], linked[1].id)
 
 
 def _judge_hidden_patch(context: JudgeContext, text: str, cwd: str) -> Iterator[CallFinding]:

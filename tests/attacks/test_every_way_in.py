@@ -265,3 +265,49 @@ def test_a_verb_of_git_is_denied_by_its_other_name(project: Path, sealed: Path) 
         with pytest.raises(DeniedByPolicy):
             refuse_run_command(desk, ("git-push", "origin"), "none", "the command")
         refuse_run_command(desk, ("sh", "-c", "for x in a b; do echo $x > y; done"), "none", "the command")
+
+
+LINKED = ("tools/x y", "env tools/x y", "sh -c './other y'", "cd tools && ./x y", "find . -exec tools/x y ;",
+          "nice -n 3 ./other y", "wrap env other2 y", "env aliased y")  # fmt: skip
+
+
+@pytest.fixture
+def linked(project: Path, sealed: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a project with links to a denied program, in the worktree and on PATH."""
+    _rule(sealed, "deny")
+    folder = project.parent / "bin"
+    folder.mkdir()
+    for link, target in (("tools/x", "/usr/bin/printf"), ("other", "tools/x"), ("other2", "/usr/bin/printf")):
+        (project / link).parent.mkdir(exist_ok=True)
+        (project / link).symlink_to(target)
+    for name in ("aliased", "other2"):
+        (folder / name).symlink_to("/usr/bin/printf")
+    monkeypatch.setenv("PATH", f"{os.environ['PATH']}:{folder}")
+    run_git(project, "add", "-A")
+    run_git(project, "commit", "-qm", "links")
+    return project
+
+
+def test_a_denied_program_is_denied_through_a_link_behind_what_runs_it(linked: Path, nexus: Nexus) -> None:
+    with begun(linked) as desk:
+        for line in LINKED:
+            argv = ("sh", "-c", line)
+            with pytest.raises(DeniedByPolicy, match="this"):
+                refuse_run_command(desk, argv, "none", "the command")
+            told = call_run_tool(desk, "propose_command", {"argv": list(argv)})
+            assert (told["status"], told["rule"]) == ("denied", "user.this"), line
+    done = nexus("run", "--", "env", "tools/x", "y")
+    assert (done.returncode, "leads to /usr/bin/printf" in done.stderr) == (20, True), done
+
+
+@pytest.mark.parametrize("harness", HARNESSES)
+def test_no_program_runs_a_denied_one_through_a_link(linked: Path, nexus: Nexus, harness: str) -> None:
+    payload: dict[str, object] = {"cwd": str(linked), "session_id": "s"}
+    for line in ("env tools/x y", "nice ./other y"):
+        given = {"command": line}
+        if harness == "opencode":
+            payload |= {"event": "tool.execute.before", "tool": "bash", "args": given}
+        else:
+            payload |= {"tool_name": "run_shell_command" if harness == "gemini-cli" else "Bash", "tool_input": given}
+        done = nexus("hook", "harness", harness, "pre_tool_use", stdin=json.dumps(payload))
+        assert "leads to /usr/bin/printf" in done.stdout + done.stderr, (line, done)
