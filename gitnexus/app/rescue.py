@@ -160,7 +160,7 @@ def _publish(repo: Repo, base: str, files: Mapping[str, Content], done: Mended) 
         if tree != objects.tree_of(base):
             parents = [one] if (one := _newest_whole(repo, base)) else [base]
             raw = commit_object_bytes(tree, parents, words, current_author(repo))
-            done.commit = write_loose(repo.common_dir / "objects", repo.object_format, "commit", raw)
+            done.commit = write_loose(repo.common_dir / "objects", repo.object_format, "commit", raw, durable=True)
         done.kept = _keep_tip(repo, done.commit)
         _put_broken_ref_aside(repo)
         old = objects.tip(STATE_REF)

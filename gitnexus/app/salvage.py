@@ -126,7 +126,8 @@ class Salvage:
         return (kind, body.stdout) if body.returncode == 0 else None
 
     def _write(self, kind: str, body: bytes) -> str:
-        return write_loose(self._objects, self._repo.object_format, kind, body)
+        # It replaces what was lost: a power cut must not take it again.
+        return write_loose(self._objects, self._repo.object_format, kind, body, durable=True)
 
     def _put_aside(self, oid: str) -> None:
         """Move a damaged object file to the trash: git would treat it as present."""

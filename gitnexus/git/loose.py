@@ -27,8 +27,11 @@ def is_plainly_written(common_dir: Path) -> bool:
     return not any(word in text for text in _config_texts(common_dir) for word in _SPECIAL)
 
 
-def write_loose(objects: Path, object_format: str, kind: str, body: bytes) -> str:
-    """Write one object unless it exists as a loose object, and return its id. Raises: GitFailed."""
+def write_loose(objects: Path, object_format: str, kind: str, body: bytes, *, durable: bool = False) -> str:
+    """Write one object unless it exists as a loose object, and return its id; `durable`: once it is on the disk.
+
+    Raises: GitFailed.
+    """
     raw = _object_bytes(kind, body)
     oid = _hash_object_bytes(raw, object_format)
     folder = objects / oid[:2]
@@ -36,7 +39,7 @@ def write_loose(objects: Path, object_format: str, kind: str, body: bytes) -> st
         os.utime(folder / oid[2:])  # as git does: what is written again is young again, and no prune takes it
         return oid
     try:
-        _write_file(folder, oid[2:], zlib.compress(raw, 1))
+        _write_file(folder, oid[2:], zlib.compress(raw, 1), durable=durable)
     except OSError as exc:
         raise GitFailed(f"git could not write the objects: {exc.strerror or exc}") from exc
     return oid
@@ -85,7 +88,7 @@ def tree_object_bytes(rows: Mapping[str, Entry]) -> bytes:
     return b"".join(b"%o %b\0%b" % (entry.mode, name, bytes.fromhex(entry.oid)) for name, entry in named)
 
 
-def _write_file(folder: Path, name: str, data: bytes) -> None:
+def _write_file(folder: Path, name: str, data: bytes, *, durable: bool) -> None:
     # `git prune` takes files of such a name for what a killed process left behind.
     temporary = folder / f"tmp_obj_{random_hex(8)}"
     with contextlib.suppress(FileExistsError):
@@ -94,6 +97,9 @@ def _write_file(folder: Path, name: str, data: bytes) -> None:
     try:
         with os.fdopen(fd, "wb") as handle:
             handle.write(data)
+            if durable:
+                handle.flush()
+                os.fsync(handle.fileno())
         temporary.rename(folder / name)
     except BaseException:
         with contextlib.suppress(OSError):

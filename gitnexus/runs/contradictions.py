@@ -5,8 +5,7 @@ person settled it in one of the clones.
 """
 
 import contextlib
-import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from gitnexus.base.clock import utc_now
 from gitnexus.base.errors import Conflict, Invalid, NexusError, NotFound, VerificationFailed
@@ -26,7 +25,7 @@ from gitnexus.policy.signed import SignedFiles
 from gitnexus.policy.tokens import verify_token
 from gitnexus.runs.claimed_decisions import known_view
 from gitnexus.runs.log_signatures import Stretch, has_only_leading_claims, is_claimed_event, stretches_of
-from gitnexus.runs.open_run import OpenRun, notes_folder
+from gitnexus.runs.open_run import OpenRun
 from gitnexus.runs.record import refresh_run_record
 from gitnexus.runs.store import read_run
 from gitnexus.state import State
@@ -261,11 +260,9 @@ def _log_contradiction(run: OpenRun, body: dict[str, str]) -> None:
         (run.noted / f"{run.record.id}{_NOTE}").touch()
 
 
-def contradicted_runs(state: State) -> frozenset[str]:
-    """Return the runs that were contradicted at some time, by the notes of this machine."""
-    notes = notes_folder(state)
-    names = os.listdir(notes) if notes.is_dir() else []
-    return frozenset(name.removesuffix(_NOTE) for name in names if name.endswith(_NOTE))
+def is_noted_contradicted(names: Collection[str], run: str) -> bool:
+    """Return True if the names of this machine's notes say that a run was contradicted at some time."""
+    return f"{run}{_NOTE}" in names
 
 
 def _describe(run: OpenRun, action: str, words: str) -> str:

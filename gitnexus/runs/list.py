@@ -13,7 +13,7 @@ from gitnexus.git.private import private_git
 from gitnexus.runs.background import is_background_driver_alive
 from gitnexus.runs.claimed_decisions import claimed_decisions, known_view, said_to_be_over
 from gitnexus.runs.cleanup.clean import runs_with_leftovers
-from gitnexus.runs.contradictions import contradicted_runs
+from gitnexus.runs.contradictions import is_noted_contradicted
 from gitnexus.runs.drive import displayed_status
 from gitnexus.runs.foreign_consent import is_agreed
 from gitnexus.runs.ids import run_branch_ref
@@ -59,7 +59,7 @@ def list_runs(state: State, *, everything: bool) -> list[RunRow]:
     gone = set() if everything else archived_run_ids(state.repo, state.objects) - there
     kept = {run: fields for run in records if (fields := cache.row(run)) is not None}
     known = [run for run in read_all_runs(state.required(), without=kept) if run.id not in kept]
-    said = frozenset() if everything else said_to_be_over(state, known) | _disputed_runs(state, known)
+    said = frozenset() if everything else said_to_be_over(state, known) | _disputed_runs(cache, state, known)
     rows: list[tuple[str, RunRow]] = []
     for run_id, fields in kept.items():
         is_over = fields["recorded"] in _OVER or run_id in gone
@@ -247,10 +247,10 @@ def _status_and_waits(run: OpenRun) -> tuple[str, str, str]:
     return status, _format_waiting_count(view), _last_step(view)
 
 
-def _disputed_runs(state: State, runs: Iterable[Run]) -> frozenset[str]:
+def _disputed_runs(cache: RowCache, state: State, runs: Iterable[Run]) -> frozenset[str]:
     """Return those of `runs` about which two clones decided differently, among those noted as such."""
-    noted = contradicted_runs(state)
-    return frozenset(run.id for run in runs if run.id in noted and _is_disputed(OpenRun(state, run)))
+    noted = (run for run in runs if is_noted_contradicted(cache.notes, run.id))
+    return frozenset(run.id for run in noted if _is_disputed(OpenRun(state, run)))
 
 
 def _is_disputed(run: OpenRun) -> bool:

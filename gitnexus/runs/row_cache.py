@@ -44,7 +44,8 @@ class RowCache:
         self.refs = list_refs(state.repo, BRANCHES, LOGS, ARCHIVE)
         self._archived = _archived_trees(state, self.refs)
         notes = notes_folder(state)
-        self._notes = frozenset(os.listdir(notes)) if notes.is_dir() else frozenset()
+        # The names of the notes that this machine has about runs.
+        self.notes = frozenset(os.listdir(notes)) if notes.is_dir() else frozenset()
         self._rows = self._read_rows()
         self._changed = False
 
@@ -92,7 +93,7 @@ class RowCache:
 
     def _mark(self, run: str) -> str:
         refs = (self.refs.get(f"{BRANCHES}{run}", "-"), self.refs.get(f"{LOGS}{run}") or self._archived.get(run, "-"))
-        notes = "".join("1" if f"{run}.{kind}" in self._notes else "0" for kind in _NOTES)
+        notes = "".join("1" if f"{run}.{kind}" in self.notes else "0" for kind in _NOTES)
         return f"{self._records[run]} {refs[0]} {refs[1]} {file_stamp(f'{self._folder}/{run}/{FILE}')} {notes}"
 
     def _read_rows(self) -> dict[str, Any]:

@@ -152,7 +152,7 @@ def test_a_disk_that_refuses_to_take_what_is_there_loses_none_of_it(
     tip = run_git(kept.place, "rev-parse", STATE_REF)
     damage(object_file(kept.place, f"{STATE_REF}:memory/note-1.md"), "missing")
 
-    def refuse(*_: object) -> str:
+    def refuse(*_: object, **__: object) -> str:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as full:

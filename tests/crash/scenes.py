@@ -243,6 +243,23 @@ def _doctor_fix(stage: Stage) -> Words:
     return "doctor", "--fix"
 
 
+def _doctor_fix_kept(stage: Stage) -> Words:
+    """Leave a task out while the server is away, whose object the server has; the server is back then."""
+    _with_hub(stage)
+    oid = stage.git("rev-parse", "refs/nexus/state:backlog/T1.json").strip()
+    (stage.repo / ".git" / "objects" / oid[:2] / oid[2:]).unlink()
+    (stage.repo / ".nexus" / "backlog" / "T1.json").unlink()
+    away = stage.hub.rename(stage.root / "away.git")
+    stage.nexus("doctor", "--fix")
+    away.rename(stage.hub)
+    return "doctor", "--fix"
+
+
+def _must_be_back(stage: Stage) -> None:
+    kept = stage.git("for-each-ref", "--format=%(refname)", "refs/nexus/lost").strip()
+    assert '"title":"acknowledged"' in stage.git("show", f"{kept}:backlog/T1.json")
+
+
 def _land(*options: str, moved: bool = False) -> Callable[[Stage], Words]:
     return lambda stage: ("land", *options, _moved_on(stage) if moved else _approved(stage))
 
@@ -271,6 +288,32 @@ def _sync_run(stage: Stage) -> Words:
     return ("sync",)
 
 
+def _contradicted(stage: Stage) -> str:
+    """Make a run that was approved here and denied in another clone, which has synced since."""
+    _with_hub(stage)
+    run = str(stage.json("run", status=ASKED, command=("sh", "-c", SCRIPT))["run"]["id"])
+    stage.nexus("sync")
+    other = stage.root / "other"
+    stage.git("clone", "-q", str(stage.hub), str(other), cwd=stage.root)
+    stage.nexus("init", "--name", "other", cwd=other)
+    stage.nexus("sync", cwd=other)
+    stage.nexus("deny", run, cwd=other)
+    stage.nexus("sync", cwd=other)
+    stage.nexus("approve", "--unseen", run)
+    return run
+
+
+def _sync_contradicted(stage: Stage) -> Words:
+    _contradicted(stage)
+    return ("sync",)
+
+
+def _settle(stage: Stage) -> Words:
+    run = _contradicted(stage)
+    stage.nexus("sync")
+    return "approve", run, "a1"
+
+
 def _queue(stage: Stage) -> Words:
     _with_hub(stage)
     return "run", "--queue", "--", "sh", "-c", SCRIPT
@@ -289,6 +332,7 @@ SCENES = (
     Scene("policy trust", _policy_trust, atomic=True, settle=_must_be_signed),
     Scene("memory gc", _memory_gc, atomic=True),
     Scene("doctor fix", _doctor_fix),
+    Scene("doctor fix kept", _doctor_fix_kept, settle=_must_be_back),
     Scene("run", _run, status=ASKED, settle=_resume_all),
     Scene("resume", _resume, status=ASKED),
     Scene("approve", _approve),
@@ -304,6 +348,8 @@ SCENES = (
     Scene("clean packed", _clean_packed),
     Scene("sync", _sync),
     Scene("sync run", _sync_run),
+    Scene("sync contradicted", _sync_contradicted),
+    Scene("settle", _settle),
     Scene("queue", _queue),
     Scene("worker", _worker),
 )

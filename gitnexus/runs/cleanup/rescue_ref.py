@@ -62,7 +62,7 @@ def commit_leftovers(
     )
     staged = _index_tree(git, admin) if admin is not None else ""
     safe = {tree_of_commit(git, tip)}
-    if not lost and base and (on_disk not in safe or staged not in safe):
+    if not lost and base and not {on_disk, staged or on_disk} <= safe:
         safe |= _trees_up_to(git, base, tip)
     is_staged = bool(staged) and staged not in (shown, on_disk, *safe)
     if on_disk in safe and not lost and not is_staged:
@@ -116,6 +116,8 @@ def _reflog_commits(file: Path | None) -> list[str]:
 def _unreachable_commits(git: PrivateGit, commits: list[str], tip: str) -> list[str]:
     """Return the commits that neither `tip` nor an earlier one in the list reaches."""
     unique = list(dict.fromkeys(oid for oid in commits if oid != tip))[:_MOST_LOST]
+    if not unique:
+        return []
     kinds = git.must("cat-file", "--batch-check=%(objecttype)", stdin="".join(f"{oid}\n" for oid in unique).encode())
     found: list[str] = []
     for oid, kind in zip(unique, kinds.splitlines(), strict=True):
