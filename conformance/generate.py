@@ -1,9 +1,8 @@
 """Write conformance/schemas and the catalog's from the records: `python conformance/generate.py`.
 
-pydantic reads from a record which fields there are and of what type. A field that may be None is left out of a file
-when it is, so all others are required. What a type cannot say (a time, a number from 1 on, a text that is not empty) is
-in the tables here. People write the files of a catalog: there a field with a default may be left out, and others may
-be added.
+pydantic reads from a record which fields there are, of what type and within what limits. A field that may be None is
+left out of a file when it is, so all others are required. People write the files of a catalog: there a field with a
+default may be left out, and others may be added.
 """
 
 import dataclasses
@@ -26,36 +25,6 @@ from gitnexus.memory.model import AccessLogRow
 
 FOLDER = Path(__file__).parent / "schemas"
 
-_TIME = {"format": "date-time"}
-_WORDS = {"minLength": 1}
-_COUNTED = {"minimum": 1}
-_SLUG = {"pattern": "^[a-z][a-z0-9-]*$"}
-_LIMITS: dict[str, dict[str, Any]] = {
-    **dict.fromkeys(("created_at", "completed_at", "recorded_at", "started_at", "stopped_at"), _TIME),
-    **dict.fromkeys(("last_resumed_at", "last_accessed_ts"), _TIME),
-    **dict.fromkeys(("topic", "title", "context", "goal", "branch", "agent_id", "path", "last_agent"), _WORDS),
-    **dict.fromkeys(("harness_id", "agent_name", "agent"), _SLUG),
-    "id": _COUNTED,
-    "resume_count": {"minimum": 0},
-    "access_count": {"minimum": 0},
-    "schema_version": {"pattern": "^[0-9]+\\.[0-9]+$"},
-}
-_NAME = {"pattern": "^[a-z][a-z0-9-]*$"}
-_WORD = {"pattern": "^[a-z][a-z0-9_]*$"}
-_OF_CATALOG: dict[str, dict[str, Any]] = {
-    **dict.fromkeys(("description", "name", "intent", "prose_guidance", "fallback_behavior", "treatment"), _WORDS),
-    **dict.fromkeys(("applies_when", "rationale", "meaning", "prefix", "scope", "principle", "handler"), _WORDS),
-    **dict.fromkeys(("category", "resume_tier"), _WORD),
-    "body_hash": {"pattern": "^sha256:[0-9a-f]{64}$"},
-    "trigger": {"pattern": "^\\[[a-z][a-z0-9-]*(:[a-z][a-z0-9-]*)?\\]$"},
-    "schema_contract_version": {"pattern": "^[0-9]+\\.[0-9]+$"},
-}
-_IDS: dict[type[Record], dict[str, Any]] = {
-    **dict.fromkeys((model.Agent, model.Skill, model.Tag), _NAME),
-    **dict.fromkeys((model.Capability, model.Category, manifest.ResumeTier, manifest.PromptInvocation), _WORD),
-    manifest.MemoryCategory: _WORD,
-    manifest.TaskException: {"pattern": "^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)?$"},
-}
 # A tag starts a skill or calls a handler, and says which.
 _BESIDES: dict[type[Record], dict[str, Any]] = {
     model.Tag: {
@@ -128,7 +97,7 @@ def _document(record: type[Record], name: str, *, rows: bool = False, without: t
 
 
 class _RecordSchema(DocumentSchema):
-    """What pydantic says of a record's types, with what only the tables here can say."""
+    """What pydantic says of a record, in the order of its fields, without those that others keep in it."""
 
     top: ClassVar[type[Record]]
     left_out: ClassVar[tuple[str, ...]]
@@ -157,15 +126,9 @@ def _required(record: type[Record], field: "dataclasses.Field[Any]", hint: Any) 
 
 
 def _field(record: type[Record], name: str, said: dict[str, Any]) -> dict[str, Any]:
-    schema = {**{key: said[key] for key in ("type", *said) if key in said}, **_limits(record, name)}
+    schema = {key: said[key] for key in ("type", *said) if key in said}
     nullable = name == "plan" and name in _ALWAYS_WRITTEN.get(record, ())
     return {"oneOf": [schema, {"type": "null"}]} if nullable else schema
-
-
-def _limits(record: type[Record], name: str) -> dict[str, Any]:
-    if not _by_people(record):
-        return _LIMITS.get(name, {})
-    return _IDS[record] if name == "id" else _OF_CATALOG.get(name, {})
 
 
 def _by_people(record: type[Record]) -> bool:

@@ -15,6 +15,26 @@ from gitnexus.base.canonical import json_document, parse_json
 from gitnexus.base.errors import Invalid
 from gitnexus.base.spelling import closest_word
 
+
+class Limits:
+    """What a type cannot say of a field, in the words of JSON Schema. Only `base/document.py` reads it, for schemas."""
+
+    __slots__ = ("schema",)
+
+    def __init__(self, **schema: Any) -> None:
+        self.schema = schema
+
+    def __get_pydantic_json_schema__(
+        self, core_schema: Any, handler: Callable[[Any], dict[str, Any]]
+    ) -> dict[str, Any]:
+        return {**handler(core_schema), **self.schema}
+
+
+NotEmpty = typing.Annotated[str, Limits(minLength=1)]
+Timestamp = typing.Annotated[str, Limits(format="date-time")]
+Count = typing.Annotated[int, Limits(minimum=0)]
+SchemaVersion = typing.Annotated[str, Limits(pattern="^[0-9]+\\.[0-9]+$")]
+
 _WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false", type(None): "null"}
 _ATOMS = frozenset({str, int, bool})
 

@@ -1,75 +1,78 @@
 """The records of a package manifest, and of the vocabulary that only checks, skills and people use."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from gitnexus.catalog.model import Agent, Capability, CatalogRecord, Category, Skill, Tag
+from gitnexus.base.record import Limits, NotEmpty, SchemaVersion
+from gitnexus.catalog.model import Agent, Capability, CatalogRecord, CatalogWord, Category, Skill, Tag
+
+ExceptionName = Annotated[str, Limits(pattern="^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)?$")]
 
 
 class ResumeTier(CatalogRecord):
     """How long the session of a role is worth resuming."""
 
-    id: str
-    description: str
+    id: CatalogWord
+    description: NotEmpty
 
 
 class InvocationParam(CatalogRecord):
     """One parameter of an invocation."""
 
-    name: str
-    description: str
+    name: NotEmpty
+    description: NotEmpty
     required: bool
 
 
 class PromptInvocation(CatalogRecord):
     """An action that a prompt asks for and each harness carries out in its own way."""
 
-    id: str
-    description: str
-    intent: str
-    fallback_behavior: str
-    prose_guidance: str | None = None
+    id: CatalogWord
+    description: NotEmpty
+    intent: NotEmpty
+    fallback_behavior: NotEmpty
+    prose_guidance: NotEmpty | None = None
     semantic_params: tuple[InvocationParam, ...] = ()
 
 
 class TaskException(CatalogRecord):
     """A case in which the usual division of work into tasks does not fit."""
 
-    id: str
-    description: str
-    applies_when: str
-    treatment: str
-    rationale: str
+    id: ExceptionName
+    description: NotEmpty
+    applies_when: NotEmpty
+    treatment: NotEmpty
+    rationale: NotEmpty
 
 
 class MemoryCategory(CatalogRecord):
     """A kind of note, and how its file name begins."""
 
-    id: str
-    prefix: str
-    description: str
+    id: CatalogWord
+    prefix: NotEmpty
+    description: NotEmpty
 
 
 class MemoryNaming(CatalogRecord):
     """The rule for the names of notes."""
 
     pattern: str
-    description: str
+    description: NotEmpty
     optional_prefix: bool
 
 
 class AccumulatedFact(CatalogRecord):
     """One fact that is recorded about reads of a note."""
 
-    name: str
-    meaning: str
+    name: NotEmpty
+    meaning: NotEmpty
 
 
 class AccessTracking(CatalogRecord):
     """What counts as a read of a note, and what is recorded about it."""
 
     observation_primitive: str
-    scope: str
-    description: str
+    scope: NotEmpty
+    description: NotEmpty
     information_accumulated: tuple[AccumulatedFact, ...]
     storage_contract_reference: str
 
@@ -77,15 +80,15 @@ class AccessTracking(CatalogRecord):
 class Principle(CatalogRecord):
     """The name of a principle, and its description."""
 
-    principle: str
-    description: str
+    principle: NotEmpty
+    description: NotEmpty
 
 
 class Forgetting(CatalogRecord):
     """When a note may be deleted."""
 
     manual_gate_default: bool
-    description: str
+    description: NotEmpty
     automatic_deletion_structure: Principle
     recoverable_deletion_requirement: str
     recoverable_deletion_description: str
@@ -117,7 +120,7 @@ class Manifest(CatalogRecord):
     """`manifest.json`: everything but the prompts themselves, in one file."""
 
     nexus_core_version: str
-    schema_contract_version: str
+    schema_contract_version: SchemaVersion
     agents: tuple[Agent, ...]
     skills: tuple[Skill, ...]
     vocabulary: Vocabulary

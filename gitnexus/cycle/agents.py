@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 from gitnexus.base.clock import format_precise_timestamp
 from gitnexus.base.errors import Duplicate, Invalid, NotFound
-from gitnexus.cycle.model import CycleRecord
+from gitnexus.base.record import Count, NotEmpty, Timestamp
+from gitnexus.cycle.model import CycleRecord, HarnessName
 from gitnexus.cycle.session import ARTIFACTS, Session
 
 TRACKER = "agent-tracker.json"
@@ -16,14 +17,14 @@ _NAME = re.compile(r"^[a-z][a-z0-9-]*$")
 class AgentEntry(CycleRecord):
     """One row of `.nexus/state/<harness>/agent-tracker.json`."""
 
-    harness_id: str
-    started_at: str
-    agent_name: str | None = None
-    agent_id: str | None = None
-    last_resumed_at: str | None = None
-    resume_count: int | None = None
+    harness_id: HarnessName
+    started_at: Timestamp
+    agent_name: HarnessName | None = None
+    agent_id: NotEmpty | None = None
+    last_resumed_at: Timestamp | None = None
+    resume_count: Count | None = None
     status: Literal["running", "completed"] | None = None
-    stopped_at: str | None = None
+    stopped_at: Timestamp | None = None
     last_message: str | None = None
     files_touched: tuple[str, ...] | None = None
 

@@ -1,14 +1,16 @@
 """The records of plan, tasks and history, spelled as in the tool contract (0.10)."""
 
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from gitnexus.base.record import StoredRecord
+from gitnexus.base.record import Limits, NotEmpty, SchemaVersion, StoredRecord, Timestamp
 
 SCHEMA_VERSION = "1.0"
 
 IssueStatus = Literal["pending", "decided"]
 TaskStatus = Literal["pending", "in_progress", "completed"]
 ReusePolicy = Literal["fresh", "resume_if_same_artifact", "resume"]
+Ordinal = Annotated[int, Limits(minimum=1)]
+HarnessName = Annotated[str, Limits(pattern="^[a-z][a-z0-9-]*$")]
 
 
 class CycleRecord(StoredRecord):
@@ -20,10 +22,10 @@ class CycleRecord(StoredRecord):
 class IssueAnalysis(CycleRecord):
     """What an agent found about an issue; only ever added to."""
 
-    agent: str
+    agent: HarnessName
     summary: str
-    recorded_at: str
-    agent_id: str | None = None
+    recorded_at: Timestamp
+    agent_id: NotEmpty | None = None
 
 
 class TaskResult(CycleRecord):
@@ -31,15 +33,15 @@ class TaskResult(CycleRecord):
 
     outcome: Literal["success", "failure", "partial"]
     summary: str
-    recorded_at: str
+    recorded_at: Timestamp
     artifacts: tuple[str, ...] | None = None
 
 
 class PlanIssue(CycleRecord):
     """A question that the plan must answer."""
 
-    id: int
-    title: str
+    id: Ordinal
+    title: NotEmpty
     status: IssueStatus = "pending"
     decision: str | None = None
     how_agents: tuple[str, ...] | None = None
@@ -51,20 +53,20 @@ class PlanIssue(CycleRecord):
 class PlanFile(CycleRecord):
     """`.nexus/state/plan.json`."""
 
-    id: int
-    topic: str
+    id: Ordinal
+    topic: NotEmpty
     issues: tuple[PlanIssue, ...]
-    created_at: str
+    created_at: Timestamp
     research_summary: str | None = None
-    schema_version: str | None = None
+    schema_version: SchemaVersion | None = None
 
 
 class CycleTask(CycleRecord):
     """A task inside one cycle; its id is a number."""
 
-    id: int
-    title: str
-    context: str
+    id: Ordinal
+    title: NotEmpty
+    context: NotEmpty
     status: TaskStatus = "pending"
     deps: tuple[int, ...] = ()
     approach: str | None = None
@@ -75,26 +77,26 @@ class CycleTask(CycleRecord):
     owner_agent_id: str | None = None
     owner_reuse_policy: ReusePolicy | None = None
     result: TaskResult | None = None
-    created_at: str | None = None
+    created_at: Timestamp | None = None
 
 
 class TaskFile(CycleRecord):
     """`.nexus/state/tasks.json`."""
 
-    goal: str
+    goal: NotEmpty
     decisions: tuple[str, ...] = ()
     tasks: tuple[CycleTask, ...] = ()
-    schema_version: str | None = None
+    schema_version: SchemaVersion | None = None
 
 
 class Cycle(CycleRecord):
     """What was closed together."""
 
-    completed_at: str
-    branch: str
+    completed_at: Timestamp
+    branch: NotEmpty
     plan: PlanFile | None = None
     tasks: tuple[CycleTask, ...] = ()
-    schema_version: str | None = None
+    schema_version: SchemaVersion | None = None
 
     def plain(self) -> dict[str, Any]:
         return {"plan": None, **super().plain()}  # the schema wants the word, also where there was no plan
@@ -104,4 +106,4 @@ class CycleHistory(CycleRecord):
     """`history.json` on the state ref."""
 
     cycles: tuple[Cycle, ...] = ()
-    schema_version: str | None = None
+    schema_version: SchemaVersion | None = None

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 from gitnexus.base.errors import Invalid
-from gitnexus.base.record import Record, StoredRecord
+from gitnexus.base.record import Count, NotEmpty, Record, SchemaVersion, StoredRecord, Timestamp
 
 CATEGORIES = {
     "empirical": "what this project found out by trying",
@@ -38,11 +38,11 @@ class AccessLogRow(StoredRecord):
 
     _camel_case: ClassVar[bool] = False
 
-    path: str
-    last_accessed_ts: str
-    access_count: int
-    last_agent: str
-    schema_version: str | None = None
+    path: NotEmpty
+    last_accessed_ts: Timestamp
+    access_count: Count
+    last_agent: NotEmpty
+    schema_version: SchemaVersion | None = None
 
 
 class GcThresholds(Record):
