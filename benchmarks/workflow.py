@@ -64,6 +64,9 @@ class FileStage:
     def asks_again(self, node: str) -> bool:
         return True
 
+    def remarks(self, node: str, text: str) -> str:
+        return text
+
     def agent_questions(self, node: str) -> Sequence[tuple[str, str]]:
         return ()
 

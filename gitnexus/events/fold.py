@@ -70,7 +70,8 @@ def _on_step_retried(run: ViewBuilder, event: Event) -> None:
     """A step of an agent that had ended is not over: a person denied what came of it, and said why."""
     node = run.nodes.get(event.body["node"])
     if node is not None and node["status"] == "completed":
-        node |= {"status": "blocked", "why": event.body["why"]}
+        status = "started" if "by" in event.body else "blocked"
+        node |= {"status": status, "why": event.body["why"] if status == "blocked" else ""}
 
 
 def _node_status_setter(status: str) -> "_Step":

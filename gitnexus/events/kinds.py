@@ -121,8 +121,10 @@ KINDS: Mapping[str, EventKind] = {
         "why:text",
     ),
     "step.retried": _event_kind(
-        "What was proposed for a step failed a check; the specialist gets the reason and tries again.",
+        "What was proposed for a step failed a check; the specialist gets the reason and tries again. `by` is a review "
+        "whose remarks are the reason; what was done stays done.",
         "node step why:text",
+        "by",
     ),
     "batch.started": _event_kind(
         "Steps of a plan that are done together begin.", "batch node cu:count steps:names", "of:count"

@@ -164,7 +164,7 @@ WORDS: Mapping[str, _LineWords] = {
     "run.committed": _LineWords("committed {action}", "", "{commit:.12}"),
     "output.checked": _LineWords("held what {node} gave back against {schema}", "{why}", "{ended}"),
     "step.finished": _LineWords("finished the step {step} of {node}", "{why}", "{ended}"),
-    "step.retried": _LineWords("did not get the step {step} of {node} right", "{why}"),
+    "step.retried": _LineWords("did not get the step {step} of {node} right", "{why}", "by {by}"),
     "batch.started": _LineWords("began the batch {batch} of {cu} units: {steps}"),
     "batch.finished": _LineWords("finished the batch {batch} of {cu} units", "{why}", "{ended}"),
     "checks.ran": _LineWords("ran the check {argv}", "", "{ended}"),

@@ -82,6 +82,9 @@ class Stage(Protocol):
     def asks_again(self, node: str) -> bool:
         """Return True if a node that gives up for the same reason again asks again, and does not fail."""
 
+    def remarks(self, node: str, text: str) -> str:
+        """Return what a review tells who did the work, without secrets; empty if the review only stands there."""
+
     def agent_questions(self, node: str) -> Sequence[tuple[str, str]]:
         """Return the open questions that the agent's program of a node asked a person: name and text."""
 

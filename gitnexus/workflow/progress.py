@@ -202,6 +202,11 @@ def _on_step_retried(run: WorkflowProgress, body: Mapping[str, Any]) -> None:
     node = run.node(body["node"])
     step = node.steps.setdefault(body["step"], StepState())
     step.result, step.actions, step.feedback = "", [], body["why"]
+    if review := body.get("by"):
+        # A reviewer's remarks: the work goes on, and is reviewed anew.
+        node.status, step.ok, step.why = "started", None, ""
+        run.node(review).status = ""
+        run.node(review).steps.clear()
     # The first answer of an agent's program that edits files is not checked against a form, and counts all the same.
     node.tries[body["step"]] = max(node.tries[body["step"]], 1)
     node.refused = ""

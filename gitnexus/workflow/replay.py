@@ -83,7 +83,7 @@ def replay_log(definition: WorkflowDefinition, log: Sequence[Event], fetch: Call
 
 
 def _check_recorded_end(log: Sequence[Event], verdict: WorkflowVerdict | None) -> None:
-    end = next((one for one in reversed(log) if one.kind in ("run.finished", "run.cancelled")), None)
+    end = next((one for one in reversed(log) if one.kind in ("run.finished", "run.cancelled", "run.resumed")), None)
     if end is None or end.kind != "run.finished" or verdict is None:
         return
     told = (end.body["ok"], end.body.get("why", ""))
@@ -218,6 +218,13 @@ class _RecordedStage:
         self.skip_foreign_events()
         ends = (one.kind for one in self._log[self.at :] if one.body.get("node") == node and one.kind in _BLOCKS)
         return next(ends, "") == "node.blocked"
+
+    def remarks(self, node: str, text: str) -> str:
+        """Return what was told then: before there was that, a review ended with its remarks."""
+        self.skip_foreign_events()
+        event = self._log[self.at] if self.at < len(self._log) else None
+        told = event is not None and event.kind == "step.retried" and event.body.get("by") == node
+        return str(event.body["why"]) if event is not None and told else ""
 
     def _begins_step(self, event: Event) -> bool:
         if event.kind != "artifact.written" or event.body["name"] != BLOCKED:

@@ -18,8 +18,9 @@ from gitnexus.workflow.outputs import CHANGES, GAVE_UP, PLAN, block_of_output, o
 from gitnexus.workflow.packing import SplitRequest
 from gitnexus.workflow.planchange import apply_plan_changes, steps_after_failed
 from gitnexus.workflow.progress import WHOLE, NodeState, StepState
+from gitnexus.workflow.remarks import reviewed_work, take_remarks_back
 from gitnexus.workflow.run_definition import MODEL
-from gitnexus.workflow.specialist import FUNCTIONS
+from gitnexus.workflow.specialist import FUNCTIONS, Output
 
 if TYPE_CHECKING:
     from gitnexus.workflow.engine import CallOutcome, Engine
@@ -325,9 +326,21 @@ class NodeSteps:
             engine.stage.show(node.id, f"{name} {told} ({at} of {len(batch.steps)} in batch {batch.id})")
         return True
 
+    def _take_remarks_back(self, review: WorkflowNode, output: Output) -> bool:
+        """Let the work that a review remarks on be tried again; return False if the review ends here."""
+        work = reviewed_work(self._engine, review)
+        if work is None:
+            return False
+        by_steps = self._plan_to_follow(work) is not None
+        node, step = take_remarks_back(self._engine, review, output, by_steps=by_steps)
+        self._agents.forget(node, step)
+        return bool(node)
+
     def _complete_whole_node(self, node: WorkflowNode, state: NodeState) -> None:
         engine = self._engine
         output = engine.inputs.output(node, state.steps[WHOLE].result)
+        if self._take_remarks_back(node, output):
+            return
         if isinstance(output, PlanChanges):
             change = self._plan_change_action(node, output).change
             assert change is not None  # noqa: S101

@@ -139,6 +139,10 @@ class LiveStage:
         """Return True: a node that gave up again asks again."""
         return True
 
+    def remarks(self, node: str, text: str) -> str:
+        """Return the remarks without secrets."""
+        return mask(text, known_secret_values())
+
     def agent_questions(self, node: str) -> Sequence[tuple[str, str]]:
         """Return the open questions of a node's agent."""
         mine = {

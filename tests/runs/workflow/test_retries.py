@@ -153,6 +153,27 @@ def test_who_gives_up_again_asks_again_and_a_run_that_failed_is_tried_again(nexu
 
 
 @pytest.mark.slow
+def test_what_a_reviewer_remarks_is_done_and_reviewed_again(nexus: Nexus, project: Path) -> None:
+    first, second = _patch_only("total = 1", "total = 3"), _patch_only("total = 3", "total = 2")
+    claim = {"text": "it should be two", "citations": ["file:code.txt#L2-L2"], "confidence": 90}
+    remark = {"question": "q", "summary": "the total is wrong", "claims": [claim]}
+    with served(first, remark, second, {"question": "q", "summary": "fine"}) as stub:
+        _set_model(project, stub.url)
+        settings = project / ".nexus" / "settings.json"
+        settings.write_text(settings.read_text().replace('"executor"', '"researcher": "model", "executor"'))
+        trust(project)
+        run = json.loads(nexus("run", "/exec-review the total", "--yes", "--json").stdout)["run"]["id"]
+        asks = nexus("approve", "--unseen", "--wait", run, "--json")
+        done = nexus("approve", "--unseen", "--wait", run, "--json")
+
+    assert (asks.returncode, done.returncode) == (21, 0), asks.stderr + done.stderr
+    assert "the total is wrong\n- it should be two (file:code.txt#L2-L2)" in stub.prompts[2]
+    assert run_git(project, "show", f"nexus/{run}:code.txt") == "first line\ntotal = 2\nlast line\n"
+    assert json.loads(done.stdout)["run"]["status"] == "completed"
+    assert nexus("replay", run, "--verify").returncode == 0
+
+
+@pytest.mark.slow
 def test_what_was_denied_is_not_tried_again_and_what_failed_is_asked_about_anew(nexus: Nexus, project: Path) -> None:
     (project / "check.sh").write_text("test -f ready\n")
     run_git(project, "add", "-A")
