@@ -78,7 +78,7 @@ def blocks_below(row: ListRow) -> Iterator[CodeBlock]:
 
 def changed_paths(diffs: Sequence[str]) -> list[str]:
     """Return the files that diffs name. Only a hint for a plan: what a patch changes is decided by its tree."""
-    found = []
+    found: list[str] = []
     for diff in diffs:
         named = [_unquote_git_path(name) if any(quotes) else name.strip() for *quotes, name in _TARGET.findall(diff)]
         found += named or _paths_of_sections(diff)
