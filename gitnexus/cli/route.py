@@ -10,6 +10,7 @@ from gitnexus.ui.commands import NexusCommand
 from gitnexus.ui.output import print_answer, print_note, with_nexus
 from gitnexus.ui.workflow import format_proposal_card
 from gitnexus.workflow.definition import WorkflowDefinition, parse_workflow_file, render_workflow
+from gitnexus.workflow.small_talk import reply_to_small_talk
 
 if TYPE_CHECKING:
     from gitnexus.app import Nexus
@@ -28,14 +29,18 @@ def show_route(nexus: "Nexus", words: tuple[str, ...], rules: bool, output: str 
     """
     for key in unsigned_workflow_keys(nexus.state):
         print_note(f"{key} of the project's settings does not count before git nexus policy trust")
-    proposal = route_prompt(nexus.state, " ".join(words), model=not rules)
+    reply = reply_to_small_talk(" ".join(words))
+    proposal = route_prompt(nexus.state, " ".join(words), model=not rules and not reply)
     if edit:
         proposal = proposal.changed(definition=_edit_workflow(proposal.definition))
     told = proposal.as_json()
     if output is not None:
         told["output"] = str(write_new_file(output, render_workflow(proposal.definition).encode()))
         print_note(f"wrote {told['output']}; check it with: git nexus workflow check {output}")
-    print_answer(told, lambda: format_proposal_card(proposal), nexus.described)
+    if reply:
+        told["reply"] = reply
+    shown = f"No workflow: git nexus run answers this at once.\n\n{reply}" if reply else None
+    print_answer(told, lambda: shown or format_proposal_card(proposal), nexus.described)
 
 
 def _edit_workflow(definition: "WorkflowDefinition") -> "WorkflowDefinition":

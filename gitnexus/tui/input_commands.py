@@ -12,6 +12,7 @@ from gitnexus.tui import slash
 from gitnexus.tui.exporting import export_conversation
 from gitnexus.tui.model import ChatCard, LeaveChat, ShowCardAgain
 from gitnexus.tui.plain import describe_chat_status
+from gitnexus.workflow.small_talk import is_nod, reply_to_small_talk
 
 if TYPE_CHECKING:
     from gitnexus.tui.chat import Chat
@@ -69,7 +70,15 @@ class InputCommands:
             raise Invalid("nothing was approved", hint=f"Tab goes to the card; there {text.strip()} answers it")
         if len(text.strip()) == 1:
             raise Invalid(f"{text.strip()} answers nothing: no card waits for it", hint="/help")
+        if reply := reply_to_small_talk(text):
+            if is_nod(text) and self._chat.waiting():
+                raise Invalid("nothing was approved", hint="Tab goes to the card that waits; its keys answer it")
+            self._chat.say("nexus", reply)
+            return
         card = self._chat.proposals.add(text, self._chat.asked, self._chat.project.own_names(), skills)
+        if self._chat.proposals.only_reads(card.id):
+            self._chat.card_actions.do(card, card.keys[0], "")
+            return
         self._chat.put(card)
         if (self._chat.mode or self._chat.project.mode) in ("autopilot", "bypass"):
             self._chat.say("nexus", f"started without asking: the mode is {self._chat.mode or self._chat.project.mode}")

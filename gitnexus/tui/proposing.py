@@ -5,6 +5,8 @@ from typing import Any
 
 from gitnexus.base.errors import Invalid, NexusError
 from gitnexus.base.files import replace_file
+from gitnexus.runs.workflow.answer import only_reads
+from gitnexus.runs.workflow.beyond_rules import refuse_beyond_rules
 from gitnexus.runs.workflow.routing import route_prompt, workflow_settings
 from gitnexus.state import State
 from gitnexus.tui.cards import card_for_workflow
@@ -41,11 +43,15 @@ class ChatProposals:
     ) -> ChatCard:
         """Return the card of the workflow for a request, using `skills` if any. Raises: NexusError."""
         found = route_prompt(self.state, text)
-        definition = _with_references(
-            found.definition, (*skills, *references_in_text(text, own), *references_to_last_run(asked))
-        )
+        if found.source != "macro":  # who names a workflow has decided
+            refuse_beyond_rules(self.state, found.definition, "HEAD")
+        has_model = self._has_model_node(found.definition)
+        # A rule that answers a question would cite the answer to the last one.
+        answers = not has_model and all(one.type == "research" for one in found.definition.nodes)
+        last = () if answers else references_to_last_run(asked)
+        definition = _with_references(found.definition, (*skills, *references_in_text(text, own), *last))
         # Rules would search for every word, so only models and programs get the previous requests.
-        if self._has_model_node(definition):
+        if has_model:
             definition = definition.changed(prompt=prompt_with_context(definition.prompt, asked))
         definition = check_workflow(definition, "the workflow")
         self._count += 1
@@ -58,6 +64,10 @@ class ChatProposals:
         """Return True if an agent or a model works on a node."""
         backing = workflow_settings(self.state).specialists
         return any((one.adapter or backing.get(one.specialist) or EMBEDDED) != EMBEDDED for one in definition.nodes)
+
+    def only_reads(self, name: str) -> bool:
+        """Return True if a workflow only reads, so that nobody is asked before it starts."""
+        return only_reads(self.state, self._open[name][0].definition)
 
     def changed(self, name: str, key: CardKey, said: str) -> ChatCard:
         """Return the card after a key that changes the workflow. Raises: NexusError."""

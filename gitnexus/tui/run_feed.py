@@ -15,10 +15,12 @@ from gitnexus.runs.actions.card import action_card
 from gitnexus.runs.claimed_decisions import claimed_decisions
 from gitnexus.runs.drive import displayed_status
 from gitnexus.runs.prepare import failed_in_setup
+from gitnexus.runs.workflow.answer import answer_of_run
 from gitnexus.tui import news
 from gitnexus.tui.cards import card_for_action, card_for_failure, card_for_question, card_for_tests
 from gitnexus.tui.watch import NewRunEvents, has_run_ended
 from gitnexus.ui.runs import FOREIGN
+from gitnexus.ui.workflow import format_research_answer
 from gitnexus.workflow.definition import OUTPUTS
 
 if TYPE_CHECKING:
@@ -130,11 +132,23 @@ class RunFeed:
         if chat.trace:
             self._show_trace(seen)
         if has_run_ended(seen.view) and any(event.kind == "run.finished" for event in seen.events):
+            self._show_answer(run)
             for entry in news.entries_for_end(run, seen.view):
                 chat.show(entry)
             if failed_in_setup(seen.view):
                 chat.put(card_for_failure(run, SET_UP, seen.view.why, resumable=True))
             self._remember_result(run, seen.view)
+
+    def _show_answer(self, run: str) -> None:
+        """Show what a run of this conversation found out, with its references."""
+        if run not in self._chat.mine:
+            return
+        try:
+            found = answer_of_run(self._chat.open_run(run))
+        except NexusError:
+            return
+        if found is not None:
+            self._chat.say("agent", format_research_answer(found), run)
 
     def _report_origin(self, run: str) -> None:
         if self.is_foreign(run):

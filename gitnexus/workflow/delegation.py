@@ -3,6 +3,8 @@
 import re
 from typing import NamedTuple
 
+from gitnexus.base.errors import NotFound
+from gitnexus.base.spelling import closest_word
 from gitnexus.workflow.definition import NodeType
 from gitnexus.workflow.macros import MacroPart
 from gitnexus.workflow.rules import PASSIVE_REVIEW, RequestCue, parse_request
@@ -52,6 +54,12 @@ _WITH = re.compile(rf"(?:\b(?:with|by|mit|durch)\s+@?|(?<![\w@])@)(?P<e>{_NAME})
 _REVIEWED_BY = re.compile(rf"{PASSIVE_REVIEW}\s+by\s+@?(?P<who>{_NAME})\b", re.IGNORECASE)
 
 
+# Where an agent is called to do something: at the beginning of a part.
+_CALLED = re.compile(
+    r"(?:^|[.,;:!?\n]\s*|\b(?:and|then|und|dann|danach)\s+)@([a-z][a-z0-9-]{2,19})\b(?=\s+\w)", re.IGNORECASE
+)
+
+
 class Delegation(NamedTuple):
     """The parts of the work in text order, the words that name them, and whether each says what to do."""
 
@@ -94,6 +102,15 @@ def find_delegation(text: str) -> Delegation | None:
         said.append(" ".join(match[0].split()).strip(" .,;:!?"))
     parts = _parts_with_ids(_without_repeats(steps))
     return Delegation(tuple(parts), tuple(said), sure) if len(parts) <= MOST_PARTS else None
+
+
+def refuse_misspelt_agents(text: str) -> None:
+    """Refuse a prompt that calls an agent by a name that is nearly one of ours. Raises: NotFound."""
+    known = [name for name in AGENTS if " " not in name]
+    for called in _CALLED.findall(text):
+        meant = closest_word(called, known)
+        if meant and called.lower() not in known:
+            raise NotFound(f"there is no agent @{called}", hint=f"did you mean @{meant}?")
 
 
 def _kinds_of_work(text: str) -> list[Kind]:

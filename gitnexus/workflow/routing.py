@@ -9,7 +9,7 @@ from gitnexus.base.errors import Failed, Invalid, NotFound
 from gitnexus.base.spelling import suggest_word
 from gitnexus.workflow.commands import FOLDER, CustomMacro, workflow_from_macro
 from gitnexus.workflow.definition import LONGEST_PROMPT, WorkflowDefinition
-from gitnexus.workflow.delegation import find_delegation
+from gitnexus.workflow.delegation import find_delegation, refuse_misspelt_agents
 from gitnexus.workflow.macros import DEFAULT, MACROS, Macro, expand_macro, macro_for_steps
 from gitnexus.workflow.proposal import SURE, RoutingContext, WorkflowAlternative, WorkflowProposal
 from gitnexus.workflow.rules import RequestReading, parse_request, prose_of_prompt
@@ -87,7 +87,9 @@ def _route_by_name(prompt: str, known: RoutingInputs) -> WorkflowProposal | None
 
 
 def _route_by_delegation(prompt: str, known: RoutingInputs) -> WorkflowProposal | None:
-    found = find_delegation(prose_of_prompt(prompt))
+    prose = prose_of_prompt(prompt)
+    refuse_misspelt_agents(prose)
+    found = find_delegation(prose)
     if found is None:
         return None
     macro = Macro("-".join(part.type for part in found.parts)[:100], "as you said", found.parts)

@@ -95,6 +95,8 @@ def _parse_clause(clause: list[str], asks: bool) -> tuple[list[RequestCue], set[
     out = _kinds_ruled_out(body)
     if out is not None:
         return [], out
+    if body[:1] == ["stop"] and {*body[1:]} <= words.FILLERS | {"there", "here"}:
+        return [], set()  # "plan it, then stop" asks for nothing after the plan
     lead = _cue_of_verb(body)
     if lead is not None:
         found = [lead]
@@ -137,7 +139,7 @@ def _cue_of_verb(body: Sequence[str]) -> RequestCue | None:
         if (kind := words.PHRASES.get((first, word))) is not None:
             return RequestCue(kind, f"{first} {word}", True)
     planned = next((word for word in rest if word in words.PLANNED), None)
-    if first in words.MAKERS and planned is not None:
+    if planned is not None and _asks_for_plan(first, rest, planned):
         return RequestCue("plan", f"{first} … {planned}", True)
     told = next((word for word in rest if word in words.TOLD), None)
     if first in words.TELLERS and told is not None:
@@ -149,6 +151,16 @@ def _cue_of_verb(body: Sequence[str]) -> RequestCue | None:
     if first == "tell" and "me" not in rest[:1]:
         return None
     return RequestCue(kind, first, True) if kind is not None else None
+
+
+def _asks_for_plan(verb: str, rest: Sequence[str], planned: str) -> bool:
+    """Return True if a verb asks for the plan, steps or design among the words after it."""
+    if verb in words.SHOWERS:
+        return bool({"first", "before", "beforehand"} & {*rest})  # before anything is done
+    if verb == "describe" and rest.index(planned) > 0:
+        # The design is there already; a design has to be made.
+        return rest[rest.index(planned) - 1] not in words.DEFINITE
+    return verb in words.MAKERS
 
 
 def _kinds_ruled_out(body: Sequence[str]) -> set[Kind] | None:

@@ -76,6 +76,10 @@ MAKERS = _word_set(
     "write make create draft prepare give produce list add do need want generate suggest provide define "
     "come describe break split schreibe mache machen erstelle erstellen gib brauche"
 )
+# Who asks these for a plan before anything is done wants one made.
+SHOWERS = _word_set("show tell send zeige zeig")
+# Before a noun they say that what it names exists.
+DEFINITE = _word_set("the our your its this that current existing")
 # What they make, if planning is meant.
 PLANNED = PLAN_KEYWORDS | _word_set("proposal estimate")
 # What is reported and not created, if one of these writes it.
@@ -97,6 +101,8 @@ OPENINGS = (
     ("let", "us"), ("let", "s"),
     ("i", "want", "to"), ("we", "want", "to"), ("we", "need", "to"), ("you", "should"), ("i", "need", "you", "to"),
     ("help", "me", "to"), ("help", "me"), ("lets",), ("kannst", "du"), ("könntest", "du"), ("start", "to"),
+    ("i", "wonder"), ("i", "am", "wondering"), ("i", "m", "wondering"), ("do", "you", "know"),
+    ("i", "would", "like", "to", "know"), ("i", "d", "like", "to", "know"), ("i", "want", "to", "know"),
     ("go", "ahead", "and"), ("i", "d", "like", "to"), ("i", "would", "like", "to"), ("try", "to"), ("we", "should"),
 )  # fmt: skip
 # After a noun these make a sentence of it: "search should feel better" asks for no search.

@@ -96,7 +96,7 @@ def test_a_workflow_is_changed_by_its_keys_and_dropped(project: Path) -> None:
 
 
 def test_a_proposal_is_there_again_after_the_terminal_was_closed(project: Path) -> None:
-    first = told(project, "plan the release")
+    first = told(project, "have claude plan the release")
 
     again = told(project)
 
