@@ -101,7 +101,7 @@ COMMANDS: tuple[tuple[str, str, str, str], ...] = (
     ("Rules", "policy", "gitnexus.cli.policy:policy", "What agents may do: rules, modes, and which of them decides."),
     ("Rules", "approver", "gitnexus.cli.approver:approver", "Whose signature counts: list, add, revoke."),
     ("Tasks", "task", "gitnexus.cli.task:task", "The backlog: add, list, claim, complete, and what to do next."),
-    ("Tasks", "show", "gitnexus.cli.task.show:show_task", "Show a task and what is around it."),
+    ("Tasks", "show", "gitnexus.cli.task.show:show_task", "Show a task with its subtasks and dependencies."),
     ("Tasks", "deps", "gitnexus.cli.graph.deps:show_dependencies", "Show what a task waits for."),
     ("Tasks", "dependents", "gitnexus.cli.graph.dependents:show_dependents", "Show the tasks that wait for one."),
     ("Tasks", "blocking", "gitnexus.cli.graph.blocking:show_blocked_tasks", "Show all tasks that a task blocks."),

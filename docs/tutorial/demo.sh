@@ -20,7 +20,7 @@ run() {
 	status=0
 	eval "$1" >"$scratch/said" 2>&1 || status=$?
 	cat "$scratch/said"
-	[ "$status" -eq 0 ] || fail "that should have worked, and left with status $status"
+	[ "$status" -eq 0 ] || fail "that should have worked, and exited with status $status"
 }
 
 # The same for a command that must be refused.
@@ -86,7 +86,7 @@ at_terminal() {
 	status=0
 	"$python" "$scratch/person.py" "$2" "$1" >"$scratch/said" 2>&1 || status=$?
 	cat "$scratch/said"
-	[ "$status" -eq 0 ] || fail "that should have worked, and left with status $status"
+	[ "$status" -eq 0 ] || fail "that should have worked, and exited with status $status"
 }
 
 # The run that the last command began, and where it works.
@@ -230,7 +230,7 @@ expect 'Try: add(2, 2)'
 
 say "The whole story, from a log in which each event holds the digest of the one before; --verify proves it."
 run "git nexus replay $slow --verify"
-expect 'all hold'
+expect 'all valid'
 
 say "Landed: approved work comes into your branch, as it was approved or not at all."
 before=$(git rev-parse --short HEAD)

@@ -45,7 +45,7 @@ class AiderAdapter:
         there = [name for name in _READ_BY_ITSELF if os.path.lexists(f"{job.folder}/{name}")]
         if there:
             raise Invalid(
-                f"aider would take {there[0]} of the repository for its own settings, which can start programs",
+                f"aider would take {there[0]} of the repository as its own settings, which can start programs",
                 hint="remove it from the branch of the run, or choose another agent",
             )
         argv = [

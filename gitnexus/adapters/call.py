@@ -54,7 +54,7 @@ class ToolServer:
             answer = parse_json_line(line)
             if answer is not None and answer.get("id") == self._asked and "method" not in answer:
                 return answer
-        raise Failed(f"the tool server went away without an answer to {method}")
+        raise Failed(f"the tool server closed the connection without answering {method}")
 
     def _send_message(self, message: Mapping[str, Any]) -> None:
         assert self._child is not None and self._child.stdin is not None  # noqa: S101 - for the type checker
@@ -62,4 +62,4 @@ class ToolServer:
             self._child.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
             self._child.stdin.flush()
         except OSError as exc:
-            raise Failed("the tool server went away") from exc
+            raise Failed("the tool server closed the connection") from exc

@@ -78,7 +78,7 @@ class ScriptPlayer:
         said = (done.stdout + done.stderr)[:_OUTPUT].decode("utf-8", "replace")
         _print_event("result", tool="run", ok=done.returncode == step.status, text=said)
         if done.returncode != step.status:
-            raise Failed(f"{step.argv[0]} left with {done.returncode}, not {step.status}")
+            raise Failed(f"{step.argv[0]} exited with status {done.returncode}, not {step.status}")
 
     def _propose_call(self, step: ProposeStep) -> None:
         _print_event("call", tool=step.tool, input=step.input)
@@ -91,7 +91,7 @@ class ScriptPlayer:
         path, until = self._folder / step.path, time.monotonic() + step.seconds
         while not path.exists():
             if time.monotonic() > until:
-                raise Failed(f"{step.path} did not come within {step.seconds:g} seconds")
+                raise Failed(f"{step.path} did not appear within {step.seconds:g} seconds")
             time.sleep(0.02)
 
     def _path_in_folder(self, name: str) -> Path:

@@ -145,10 +145,10 @@ def check_job(adapter: Adapter, job: AgentJob) -> AgentJob:
     if job.way not in adapter.ways:
         raise Invalid(
             f"{adapter.name} cannot work as {job.way}",
-            hint=f"it can as {' or '.join(adapter.ways)}; choose another agent",
+            hint=f"it supports {' or '.join(adapter.ways)}; choose another agent",
         )
     if job.session and not (adapter.resumes and is_session_name(job.session)):
-        raise Invalid(f"{adapter.name} cannot take up the session {job.session[:60]!r}", hint="start afresh")
+        raise Invalid(f"{adapter.name} cannot continue the session {job.session[:60]!r}", hint="start afresh")
     if job.model and not _MODEL.fullmatch(job.model):
         raise Invalid(f"{job.model[:60]!r} is not the name of a model", hint="letters, digits and . _ : / @ + - [ ]")
     if job.address:
@@ -156,9 +156,7 @@ def check_job(adapter: Adapter, job: AgentJob) -> AgentJob:
     _check_job_folders(Path(job.folder), Path(job.private))
     if job.denied and not adapter.harness:
         # It has one way to work, and no tool in it can be taken away.
-        raise Invalid(
-            f"{adapter.name} cannot be held to what a role may not do", hint="choose another agent for this role"
-        )
+        raise Invalid(f"{adapter.name} cannot enforce the limits of a role", hint="choose another agent for this role")
     if any("\0" in word for word in (job.folder, job.private, job.program, *job.server, *job.command)):
         raise Invalid("a command line cannot contain a NUL byte")
     return job

@@ -82,7 +82,7 @@ def _objects(state: State, _fix: bool) -> Iterator[DoctorFinding]:
     if count > GIT_PACKS_AT:
         off = ", which maintenance.auto or gc.auto forbids git nexus" if is_maintenance_off(state.repo) else ""
         hint = f"git maintenance run packs them{off}"
-        yield DoctorFinding("objects", "warning", f"there are some {count:,} loose objects", hint)
+        yield DoctorFinding("objects", "warning", f"there are about {count:,} loose objects", hint)
 
 
 def _landing(state: State, fix: bool) -> Iterator[DoctorFinding]:
@@ -96,13 +96,13 @@ def _landing(state: State, fix: bool) -> Iterator[DoctorFinding]:
 
     run = unfinished_landing(state.repo)
     if run and fix and undo_unfinished_landing(state.repo, place):
-        yield DoctorFinding("landing", "fixed", f"the half of {run} that a killed landing left was undone")
+        yield DoctorFinding("landing", "fixed", f"undid the half of {run} that a killed landing left")
     elif run:
         yield DoctorFinding(
             "landing",
             "problem",
             f"landing {run} was stopped half-way: do not commit what it left",
-            f"git nexus land {run} ends it; --fix takes it back",
+            f"git nexus land {run} completes it; --fix undoes it",
         )
 
 
@@ -175,7 +175,9 @@ def _hooks(state: State, fix: bool) -> Iterator[DoctorFinding]:
         return
     hooks = hookfiles.hook_statuses(repo)
     if all(hook.how == "none" for hook in hooks) and not hookfiles.shim_file(repo).exists():
-        yield DoctorFinding("hooks", "warning", "no git hooks of ours", "git nexus hooks install")
+        yield DoctorFinding(
+            "hooks", "warning", "the git hooks of git nexus are not installed", "git nexus hooks install"
+        )
         return
     broken = [hook for hook in hooks if hook.how == "none"]
     if (broken or not hookfiles.shim_works(repo)) and fix:
@@ -212,7 +214,7 @@ def _fetches(state: State, fix: bool) -> Iterator[DoctorFinding]:
     for remote in remotes.overwriting_remotes(state.repo):
         if fix:
             remotes.shield_refs_from_fetch(state.repo, remote)
-            yield DoctorFinding("remotes", "fixed", f"kept refs/nexus/* out of what git fetch {remote} overwrites")
+            yield DoctorFinding("remotes", "fixed", f"excluded refs/nexus/* from what git fetch {remote} overwrites")
         else:
             yield DoctorFinding(
                 "remotes",
@@ -288,7 +290,7 @@ def _approvals(state: State, fix: bool) -> Iterator[DoctorFinding]:
         return
 
     if fix and restore_approvers(state):
-        yield DoctorFinding("approvers", "fixed", "the list of approvers is back as this machine last saw it")
+        yield DoctorFinding("approvers", "fixed", "restored the list of approvers that this machine last saw")
     for check, word, words, hint in check_trust(state):
         yield DoctorFinding(check, word, words, hint)
 
@@ -301,11 +303,11 @@ def _sandbox(state: State, _fix: bool) -> Iterator[DoctorFinding]:
     if policy.mode == "bypass":
         yield DoctorFinding("mode", "warning", BYPASS, "git nexus policy mode default --user")
     level = choose_level(policy.level, policy.minimum)
-    missing = "".join(f"; {row.level} is not there: {row.why}" for row in available_levels() if not row.there)
+    missing = "".join(f"; {row.level} is not available: {row.why}" for row in available_levels() if not row.there)
     left_open = f"; it does not hold: {'; '.join(gaps_of_level(level))}"
     words = f"commands run at {level}: {WORDS[level].removeprefix('and ')}{left_open}{missing}"
     if level == "L0":
-        yield DoctorFinding("sandbox", "warning", words, "nothing keeps them from your files")
+        yield DoctorFinding("sandbox", "warning", words, "nothing keeps them away from your files")
     else:
         yield DoctorFinding("sandbox", "ok", words)
 
@@ -316,7 +318,7 @@ def _home(_state: State, fix: bool) -> Iterator[DoctorFinding]:
         yield DoctorFinding("home", "fixed", f"only you can look into {folders[0]} and what is in it now")
     elif folders:
         names = one_line(", ".join(map(str, folders)), 300)
-        yield DoctorFinding("home", "warning", f"others can look into {names}", "git nexus doctor --fix")
+        yield DoctorFinding("home", "warning", f"other users can read {names}", "git nexus doctor --fix")
 
 
 def _secrets(state: State, _fix: bool, *, all_secrets: bool) -> Iterator[DoctorFinding]:

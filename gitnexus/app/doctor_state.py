@@ -18,8 +18,8 @@ from gitnexus.projects.open_project import lost_tip
 from gitnexus.state import STATE_REF, Snapshot, State
 from gitnexus.state.format import refuse_foreign
 
-REPAIR_HINT = "git nexus doctor --fix brings back what can be had, and names what cannot"
-UNREPAIRED_HINT = "nothing that was a state can be read here; git nexus sync from a clone that has it, or git fsck"
+REPAIR_HINT = "git nexus doctor --fix restores what it can, and names what it cannot"
+UNREPAIRED_HINT = "no earlier state can be read here; run git nexus sync with a clone that has it, or git fsck"
 # Another program may hold a lock of its own for so long, in seconds.
 _OLD_LOCK = 60
 
@@ -71,7 +71,7 @@ def _check_objects(state: State, fix: bool) -> Iterator[DoctorFinding]:
             "state",
             "warning",
             f"objects of earlier changes of {STATE_REF} are missing",
-            "git nexus doctor --fix where a remote has them; all that is kept now is there",
+            "git nexus doctor --fix fetches them if a remote has them; the current content is complete",
         )
 
 
@@ -108,17 +108,17 @@ def _describe_damage(state: State, tip: Snapshot) -> str:
 def report_repair(mended: Mended, wrong: str) -> Iterator[DoctorFinding]:
     """Yield findings about a repair: every restored file, and every lost one."""
     if mended.went_back:
-        yield DoctorFinding("state", "fixed", f"{STATE_REF} is mended, at {mended.commit[:12]}: {wrong}")
+        yield DoctorFinding("state", "fixed", f"repaired {STATE_REF}, now at {mended.commit[:12]}: {wrong}")
     else:
-        yield DoctorFinding("state", "fixed", f"mended what {STATE_REF} names: {wrong}")
+        yield DoctorFinding("state", "fixed", f"repaired what {STATE_REF} names: {wrong}")
     for path, where in mended.brought.items():
-        yield DoctorFinding("state", "fixed", f"{path} is back, from {where}")
+        yield DoctorFinding("state", "fixed", f"restored {path} from {where}")
     for path in mended.lost:
         yield DoctorFinding(
             "state",
             "warning",
             f"{path} is lost: neither this repository nor a remote has its content; it is left out",
-            f"git nexus log {path} shows earlier ones; it comes back by sync from a clone that has it",
+            f"git nexus log {path} shows earlier versions; git nexus sync with a clone that has it restores it",
         )
     for name in mended.unasked if mended.lost else ():
         yield DoctorFinding(
@@ -138,7 +138,7 @@ def report_repair(mended: Mended, wrong: str) -> Iterator[DoctorFinding]:
 
 def check_locks(state: State, fix: bool) -> Iterator[DoctorFinding]:
     for lock in find_locks(state.repo.common_dir):
-        since = f"{lock.name} is there since {int(lock.seconds)} s"
+        since = f"{lock.name} has existed for {int(lock.seconds)} s"
         if lock.holder:
             yield DoctorFinding("lock", "warning", f"{since}, perhaps of {lock.holder}", what_to_do(lock))
         elif not lock.is_left or (not lock.ours and lock.seconds < _OLD_LOCK):

@@ -130,7 +130,7 @@ def _check_gate(location: InstallLocation, row: HarnessProgram) -> Iterator[Doct
     if not lines:
         again = f"git nexus harness install {row.id}"
         yield DoctorFinding(
-            "canary", "problem", f"{file} does not have our hook for {event}: nothing is stopped", again
+            "canary", "problem", f"{file} does not have our hook for {event}: nothing is blocked", again
         )
     payload = {
         "session_id": CANARY,
@@ -180,7 +180,7 @@ def _check_plugin_gate(location: InstallLocation, plugin: Path) -> DoctorFinding
     """Load the installed plugin and send it a test call; without node, run only the command that it would run."""
     if not plugin.is_file():
         return DoctorFinding(
-            "canary", "problem", f"{plugin} is not there: nothing is stopped", "git nexus harness install opencode"
+            "canary", "problem", f"{plugin} is missing: nothing is blocked", "git nexus harness install opencode"
         )
     node = shutil.which("node")
     if node is None:
@@ -240,7 +240,7 @@ def _check_opencode_plugin(out: str) -> DoctorFinding:
     """Return whether OpenCode would load our plugin."""
     if os.environ.get("OPENCODE_PURE", "").lower() in ("1", "true"):
         return DoctorFinding(
-            "program", "problem", "OPENCODE_PURE is set: opencode loads no plugin, and nothing is stopped"
+            "program", "problem", "OPENCODE_PURE is set: opencode loads no plugin, and nothing is blocked"
         )
     try:
         plugins = json.loads(out).get("plugin", [])
@@ -248,7 +248,7 @@ def _check_opencode_plugin(out: str) -> DoctorFinding:
         return DoctorFinding("program", "warning", "opencode did not report which plugins it loads")
     if any(str(one).endswith(f"/{PLUGIN}") for one in plugins):
         return DoctorFinding("program", "ok", "opencode loads the plugin")
-    return DoctorFinding("program", "problem", "opencode does not load the plugin: nothing is stopped")
+    return DoctorFinding("program", "problem", "opencode does not load the plugin: nothing is blocked")
 
 
 def _check_codex_hooks(program: str, folder: Path) -> Iterator[DoctorFinding]:

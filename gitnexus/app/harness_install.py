@@ -171,7 +171,7 @@ def remove_all_harnesses(repo: Repo) -> tuple[list[str], list[str]]:
             notes.append(f"{owner} stays installed: {exc.message}")
             continue
         notes += step.notes
-        done.append(f"took git nexus out of the files of {owner.partition(':')[0]} ({len(step.changes)})")
+        done.append(f"removed git nexus from the files of {owner.partition(':')[0]} ({len(step.changes)})")
     return done, notes
 
 
@@ -266,7 +266,7 @@ def _file_state(location: InstallLocation, held: HeldFile) -> FileState:
 def _missing_steps(location: InstallLocation, row: HarnessProgram, wants: list[WantedFile]) -> list[str]:
     """Return the remaining steps: files that the program cannot read, and confirmations that it still needs."""
     unread = [want.path for want in wants if want.strict and is_lenient_json(_read_or_none(want.path))]
-    words = [f"{path} has a comment or a comma too many: the program passes over the whole file" for path in unread]
+    words = [f"{path} has a comment or a trailing comma: the program ignores the whole file" for path in unread]
     return words + _missing_trust(location, row)
 
 

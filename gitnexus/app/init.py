@@ -78,7 +78,7 @@ def init_project(
         done.notes.append("a bare repository: it stores state, and has no .nexus/ and no hooks")
     for remote in remotes.overwriting_remotes(repo):
         remotes.shield_refs_from_fetch(repo, remote)
-        done.changes.append(f"kept refs/nexus/* out of what git fetch {remote} overwrites")
+        done.changes.append(f"excluded refs/nexus/* from what git fetch {remote} overwrites")
     _register_project(state, done, name, aliases, local)
     done.notes += offer_import(state)
     _close_open_home(done, local)
@@ -90,10 +90,10 @@ def _close_open_home(result: InitResult, local: bool) -> None:
     if not (folders := folders_open_to_others()):
         return
     if local or os.environ.get("NEXUS_HOME"):
-        result.notes.append(f"others can look into {folders[0]}: git nexus doctor --fix closes it to them")
+        result.notes.append(f"other users can read {folders[0]}: git nexus doctor --fix makes it private")
         return
     close_folders_to_others()
-    result.changes.append(f"closed {folders[0]} to others")
+    result.changes.append(f"made {folders[0]} private")
 
 
 def _signer_and_note(repo: Repo, result: InitResult) -> Signer:
@@ -153,7 +153,7 @@ def _create_state(state: State, result: InitResult, signer: Signer | None) -> No
 
         result.created = state.transact(decide)
         if result.created:
-            result.changes.append(f"made {STATE_REF}, which stores plans, tasks, memory and history")
+            result.changes.append(f"created {STATE_REF}, which stores plans, tasks, memory and history")
             if POLICY in first:
                 result.changes.append("wrote a first policy.md that allows nothing by itself, and signed it")
 
@@ -250,19 +250,21 @@ def _refresh_generated_files(state: State, result: InitResult) -> None:
 def _fill_checkout(state: State, result: InitResult) -> None:
     repo = state.repo
     if exclude.add_exclude_block(repo):
-        result.changes.append("told git to ignore .nexus/ (in info/exclude, no tracked file)")
+        result.changes.append("added .nexus/ to info/exclude: git ignores it, and no tracked file changes")
     root = repo.folder / ".nexus"
     was_there = root.is_dir()
     result.nexus.settled = settle_hand_edits(state)
     if not was_there:
-        result.changes.append("filled .nexus/, a checkout of that ref")
+        result.changes.append("checked out that ref into .nexus/")
     elif result.nexus.settled.taken:
-        result.changes.append(f"took in the .nexus/ that was here ({len(result.nexus.settled.taken)} files)")
+        result.changes.append(
+            f"committed the files that were already in .nexus/ ({len(result.nexus.settled.taken)} files)"
+        )
         result.nexus.settled.taken = []
     result.notes += settle_notices(result.nexus.settled)
     foreign = sorted(set(os.listdir(root)) - OWNED - {SESSION_FOLDER})
     if foreign:
-        result.notes.append(f"left alone in .nexus/, not ours: {', '.join(foreign[:8])}")
+        result.notes.append(f"left alone in .nexus/, not written by git nexus: {', '.join(foreign[:8])}")
     for other in state.projections[1:]:
         other_state = open_state(other.worktree.path)
         settle_hand_edits(other_state)

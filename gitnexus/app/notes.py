@@ -40,7 +40,7 @@ def refuse_unasked_deletion(state: State, notes: Mapping[str, str]) -> None:
     found = decide_request(request, read_policy_in_force(state).compiled)
     names = " ".join(notes)
     if found.verdict == "deny":
-        raise DeniedByPolicy(f"{found.rule} denies to delete {names}: {found.why}", hint=found.instead or None)
+        raise DeniedByPolicy(f"{found.rule} denies deleting {names}: {found.why}", hint=found.instead or None)
     if found.verdict == "ask":
         raise ApprovalNeeded(
             f"a person has to delete notes here: {found.why}; git nexus memory gc {names} asks them",

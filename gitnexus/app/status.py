@@ -197,7 +197,11 @@ def _next_steps_for_landing(nexus: Nexus) -> list[str]:
     from gitnexus.runs.landing.unfinished import unfinished_landing  # only if a landing was stopped here
 
     run = unfinished_landing(nexus.repo)
-    return [f"git nexus land {run} ends a landing that was stopped half-way; do not commit what it left"] if run else []
+    return (
+        [f"git nexus land {run} completes a landing that was stopped half-way; do not commit what it left"]
+        if run
+        else []
+    )
 
 
 def format_foreign_count(count: int) -> str:

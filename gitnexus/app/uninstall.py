@@ -48,7 +48,7 @@ def uninstall_project(repo: Repo, *, purge: bool) -> UninstallResult:
         _remove_harnesses(state, removed)
         _trash_checkouts(state, removed)
         if exclude.remove_exclude_block(repo):
-            removed.changes.append("removed our lines from info/exclude")
+            removed.changes.append("removed the lines of git nexus from info/exclude")
         remotes.unshield_refs_from_fetch(repo)
         _unregister_project(repo, removed)
         _delete_refs(state, removed, purge)
@@ -120,7 +120,7 @@ def _forget_keys(repo: Repo, removed: UninstallResult, purge: bool) -> None:
         from gitnexus.policy.ledger import Ledger
 
         if remove_pin(repo.common_dir):
-            removed.changes.append("forgot whose approvals count here, and which are spent")
+            removed.changes.append("removed the record of trusted approvers and used tokens")
         Ledger(repo.common_dir).forget()
     if keys_folder().is_dir():
         removed.notes.append(f"your approver key stays in {keys_folder()}: other projects know it")
@@ -144,4 +144,4 @@ def _delete_refs(state: State, removed: UninstallResult, purge: bool) -> None:
         if state.objects.swap(name, oid, None, "uninstall"):
             removed.changes.append(f"deleted {name} (it was at {oid})")
     remotes.remove_hidden_refs(state.repo, LOCAL.rstrip("/"))  # only now: a ref that stays is hidden as before
-    removed.notes.append("until git gc the commits named above can still be given a ref again")
+    removed.notes.append("until git gc removes them, git update-ref can restore the commits named above")

@@ -9,10 +9,10 @@ from gitnexus.base.parameters import Number, Parameters
 
 Title = Annotated[str, Field(description="What to do, in one line.")]
 Description = Annotated[str, Field(description="The background that is needed to do it.")]
-Labels = Annotated[list[str], Field(description="Words to find it by.")]
+Labels = Annotated[list[str], Field(description="Labels to find it by.")]
 Files = Annotated[list[str], Field(description="The files that it is about.")]
 Acceptance = Annotated[list[str], Field(description="How to tell that it is done.")]
-Notes = Annotated[list[str], Field(description="What was found out on the way; only ever added to.")]
+Notes = Annotated[list[str], Field(description="What was learned on the way; notes are added, never removed.")]
 Depends = Annotated[
     list[str], Field(description="Tasks that must be done before: T12, or name:T12 of another project.")
 ]
@@ -23,7 +23,7 @@ Phase = Annotated[str, Field(description="The phase of the project that it belon
 Size = Annotated[str, Field(description="How large it is: small, medium or large.")]
 BlockedBy = Annotated[str, Field(description="What blocks it; sets its status to blocked.")]
 Task = Annotated[str, Field(description="The task: T12, or name:T12 of another project that permits it.")]
-Agent = Annotated[str, Field(description="Who calls; else what NEXUS_AGENT says, else the person whom git names.")]
+Agent = Annotated[str, Field(description="Who calls. Default: $NEXUS_AGENT, else git's user.name.")]
 
 
 class BacklogAddParameters(Parameters):
@@ -89,4 +89,4 @@ class BacklogClaimParameters(Parameters):
     ttl: str | None = Field(None, description="How long: 90s, 30m, 2h, 1d. 1h by default.")
     agent: Agent | None = None
     renew: bool | None = Field(None, description="Renew a claim of your own.")
-    release: bool | None = Field(None, description="Let it go.")
+    release: bool | None = Field(None, description="Release it.")

@@ -169,5 +169,5 @@ def _read_rows(snapshot: Snapshot, oids: Mapping[str, str], ids: Sequence[str]) 
 
 def _unreadable(task_id: str) -> Invalid:
     return Invalid(
-        f"{task_path(task_id)} is missing or damaged in git", hint="git nexus doctor --fix mends what it can"
+        f"{task_path(task_id)} is missing or damaged in git", hint="git nexus doctor --fix repairs what it can"
     )

@@ -104,7 +104,7 @@ _ALL = (
     ),
     Tool(
         "backlog_update",
-        "Change a task of the backlog: texts are replaced, lists are added to.",
+        "Change a task of the backlog: texts are replaced, lists are extended.",
         f"{_FORMS}:BacklogUpdateParameters",
         _update_task,
     ),

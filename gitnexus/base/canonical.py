@@ -74,7 +74,7 @@ def _parse_error_reason(exc: Exception) -> str:
     if isinstance(exc, UnicodeDecodeError):
         return f"byte {exc.start} is not UTF-8"
     if isinstance(exc, UnicodeEncodeError):
-        return "it holds half of a surrogate pair"
+        return "it holds an unpaired surrogate"
     if isinstance(exc, RecursionError):
         return "it is nested too deeply"
     return str(exc)

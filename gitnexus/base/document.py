@@ -24,7 +24,7 @@ SCHEMA_DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _LITERAL = re.compile(r"'([^']*)'")
 _EXPECTED = {
     "string_type": "text",
-    "string_unicode": "text without half a character",
+    "string_unicode": "text without an unpaired surrogate",
     "int_type": "a whole number",
     "float_type": "a number",
     "bool_type": "true or false",

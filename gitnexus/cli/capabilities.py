@@ -30,7 +30,7 @@ def show_capabilities(here: "CatalogInForce", name: str | None) -> None:
     rows = [_capability_as_row(here, name) for name in here.catalog.capabilities]
     shown = [[row["id"], one_line(row["description"], 60), _format_holders(here, row["agents"])] for row in rows]
     table = format_columns([["capability", "means", "held by"], *shown], indent="")
-    text = f"{table}\n\nThe tools that it is: git nexus capabilities NAME"
+    text = f"{table}\n\nThe tools behind one: git nexus capabilities NAME"
     print_answer({"capabilities": rows, "source": here.catalog.source}, text, here.described)
 
 

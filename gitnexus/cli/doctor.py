@@ -16,7 +16,7 @@ _COLOURS = {"ok": "green", "fixed": "green", "warning": "yellow", "problem": "re
 
 @click.command("doctor", cls=NexusCommand)
 @click.option("--fix", is_flag=True, help="Repair what can be repaired without a decision of yours.")
-@click.option("--secrets", is_flag=True, help="Look for secrets in all that refs/nexus holds, however long it takes.")
+@click.option("--secrets", is_flag=True, help="Look for secrets in every object of refs/nexus, however long it takes.")
 @click.pass_context
 def examine_setup(ctx: click.Context, fix: bool, secrets: bool) -> None:
     """Check everything: state, checkout, hooks, remotes, registry, approvers, sandbox.

@@ -38,6 +38,6 @@ def grant_project_permission(standpoint: "Standpoint", caller: str, target: str,
     )
     print_answer(
         permission_change_as_json(done),
-        f"{done.caller.name} holds {permission} on {done.target.name} (before: {done.before.value}).",
+        f"{done.caller.name} now has {permission} permission on {done.target.name} (before: {done.before.value}).",
         standpoint.described,
     )

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 def search_closed_cycles(session: "OpenSession", query: str | None, limit: int, scope: str) -> None:
     """Search closed cycles: what was decided, and when.
 
-    The newest come first. QUERY is found anywhere in a cycle, upper and lower case alike.
+    The newest come first. QUERY is found anywhere in a cycle, ignoring case.
     """
     found = run_tool(session, "history_search", query=query or "", last_n=limit, scope=scope)
     blocks = [_format_cycle(row) for row in reversed(found["cycles"])]
     more = found["total"] - found["showing"]
     tail = [f"… {more} more: git nexus history -n {found['total']}"] if more else []
-    print_answer(found, "\n".join([*blocks, *tail]) if blocks else "No closed cycle contains that.", session.described)
+    print_answer(found, "\n".join([*blocks, *tail]) if blocks else "No closed cycle matches.", session.described)
 
 
 def _format_cycle(row: dict[str, Any]) -> str:

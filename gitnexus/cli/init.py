@@ -31,7 +31,7 @@ def init_repository(
 ) -> None:
     """Make this repository a project.
 
-    Creates the state ref, fills .nexus/ with its files, tells git to ignore that folder, installs hooks and registers
+    Creates the state ref, checks it out into .nexus/, makes git ignore that folder, installs hooks and registers
     the project with your others. Prints what it changed. Running it again is harmless; git nexus uninstall undoes it.
     """
     start = start_folder(current_invocation(ctx))

@@ -61,7 +61,7 @@ def _print_granted(standpoint: "Standpoint") -> None:
         print_note(
             "the permissions are not as you signed them: none counts as more than read until git nexus policy trust"
         )
-    tail = f"Where nothing was granted: {default}."
+    tail = f"By default: {default}."
     print_answer(
         {"defaultPermission": default, "permissions": rows, "trusted": trusted},
         "\n".join([format_columns(shown, indent=""), tail]) if shown else tail,
@@ -86,7 +86,7 @@ def _print_audit(standpoint: "Standpoint", limit: int) -> None:
                 one_line(caller, 64),
                 one_line(target, 80),
                 one_line(line.operation, 60),
-                f"{line.permission_granted.value} held, {line.permission_required.value} needed",
+                f"has {line.permission_granted.value}, needs {line.permission_required.value}",
             ]
         )
     tail = [f"… {found.more} more: git nexus permissions --audit -n {limit + found.more}"] if found.more else []

@@ -27,7 +27,7 @@ def show_queue(nexus: "Nexus", /, remote: str | None, drop: str | None) -> None:
     server = resolve_state_branch(nexus.state.repo, resolve_remote(nexus.state, remote))
     if drop:
         gone = remove_from_queue(nexus.state, server, drop)
-        print_answer({"dropped": gone}, f"{gone} is out of the queue.", nexus.described)
+        print_answer({"dropped": gone}, f"Removed {gone} from the queue.", nexus.described)
         return
     rows = sorted(list_queue(nexus.state, server), key=lambda row: not row.counts)
     table = [

@@ -23,7 +23,7 @@ def revoke_project_permission(standpoint: "Standpoint", caller: str, target: str
     done = revoke_permission(standpoint.home, standpoint.find_registered(caller), standpoint.find_registered(target))
     print_answer(
         permission_change_as_json(done),
-        f"{done.caller.name} holds {done.after.value} on {done.target.name}, the default"
+        f"{done.caller.name} now has {done.after.value} permission on {done.target.name}, the default"
         f" (before: {done.before.value}).",
         standpoint.described,
     )

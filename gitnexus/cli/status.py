@@ -70,14 +70,16 @@ def _format_status(nexus: "Nexus", found: "ProjectStatus") -> str:
     rows.append(["sandbox", click.style(one_line(found.sandbox, 200), fg="red", bold=True) if weak else found.sandbox])
     if found.worktrees > 1:
         rows.append(["trees", f"{found.worktrees} worktrees share this state"])
-    rows += [["look", f".nexus/{one_line(path)}: {why}"] for path, why in list(found.held.items())[:5]]
-    rows += [["look", f".nexus/{one_line(path)} waits to be merged"] for path in found.copies[:5]]
+    rows += [["warning", f".nexus/{one_line(path)}: {why}"] for path, why in list(found.held.items())[:5]]
+    rows += [["warning", f".nexus/{one_line(path)} waits to be merged"] for path in found.copies[:5]]
     if found.left_out:
-        rows.append(["look", f"{count_of(len(found.left_out), 'file')} in .nexus/ not kept: git nexus doctor says why"])
+        rows.append(
+            ["warning", f"{count_of(len(found.left_out), 'file')} in .nexus/ not kept: git nexus doctor says why"]
+        )
     if found.untrusted:
         said = "; ".join(f"{path}: {one_line(why, 120)}" for path, why in found.untrusted.items())
-        rows.append(["look", click.style(f"untrusted, so not in force: {said}", fg="yellow")])
-    rows += [["look", click.style(warning, fg="yellow")] for warning in found.warnings]
+        rows.append(["warning", click.style(f"untrusted, so not in force: {said}", fg="yellow")])
+    rows += [["warning", click.style(warning, fg="yellow")] for warning in found.warnings]
     rows += [["next", step] for step in found.next_steps]
     return format_columns(rows, indent="")
 

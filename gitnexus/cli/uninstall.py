@@ -35,7 +35,7 @@ def uninstall_from_repository(ctx: click.Context, purge: bool, yes: bool) -> Non
     removed = uninstall_project(repo, purge=purge)
     lines = [f"  {change}" for change in removed.changes] + [f"  note: {note}" for note in removed.notes]
     head = (
-        "git nexus is out of this repository:"
+        "Removed git nexus from this repository:"
         if removed.changes or removed.notes
         else "git nexus was not installed here."
     )

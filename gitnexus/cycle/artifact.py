@@ -39,7 +39,7 @@ def write_artifact(session: Session, params: Mapping[str, Any]) -> dict[str, Any
     try:
         data = params["content"].encode("utf-8")
     except UnicodeEncodeError as exc:
-        raise Invalid("content holds half of a surrogate pair") from exc
+        raise Invalid("content holds an unpaired surrogate") from exc
     with session.exclusive():
         session.put_bytes(parts, last, redact_file(last, data))
     return {"success": True, "path": str(session.folder.joinpath(*parts, last))}

@@ -74,7 +74,7 @@ class HistorySearchParameters(Parameters):
 
 
 class ArtifactWriteParameters(Parameters):
-    filename: str = Field(description="Its name; sub-folders with /.")
+    filename: str = Field(description="Its name; / separates folders.")
     content: str = Field(description="The whole text.")
 
 

@@ -55,7 +55,7 @@ class Session(SessionFolder):
         self.put_bytes([SESSION_FOLDER, *parts], name, json_document(as_stored([row.plain() for row in rows])))
 
     def history(self) -> CycleHistory:
-        """Return the closed cycles, with hand edits taken in. Raises: Invalid; the file stays unchanged."""
+        """Return the closed cycles, with hand edits committed. Raises: Invalid; the file stays unchanged."""
         if self.state.latest().commit is None:
             held = self.load(HISTORY)
             return CycleHistory() if held is None else CycleHistory.from_bytes(held, f".nexus/{HISTORY}")

@@ -73,7 +73,7 @@ _ALL = (
     ),
     Tool(
         "history_search",
-        "Search closed cycles, upper and lower case alike.",
+        "Search closed cycles, ignoring case.",
         f"{_FORMS}:HistorySearchParameters",
         look.search_history,
         reads_only=True,

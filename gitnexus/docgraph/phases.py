@@ -32,7 +32,7 @@ class DocEdit(NamedTuple):
 def edits_for_new_agenda(graph: DocGraph, title: str) -> list[DocEdit]:
     """Return a first AGENDA.md with the existing phases. Raises: Duplicate, Invalid."""
     if graph.agenda is not None:
-        raise Duplicate(f"{AGENDA} is there already", hint="git nexus agenda show")
+        raise Duplicate(f"{AGENDA} already exists", hint="git nexus agenda show")
     rows = [_agenda_row_text(one.path, one.title, done=one.status == "done") for one in graph.phases]
     front = render_front_matter(["ID: agenda"])
     text = f"{front}\n# {_require_title(title)}\n\nGOAL:\n\nGLOBAL_CONSTRAINTS:\n\n{SECTION}:\n"
@@ -45,11 +45,11 @@ def edits_for_new_phase(graph: DocGraph, name: str, title: str) -> list[DocEdit]
     if not _FILE.fullmatch(stem):
         raise Invalid(
             f"{one_line(name, 60)!r} cannot be the name of a phase",
-            hint="small letters, digits, _ and -, as in core_loop",
+            hint="lower-case letters, digits, _ and -, as in core_loop",
         )
     path, agenda = f"{PHASES}/{stem}.md", _require_agenda(graph)
     if any(one.path == path or one.id == _PREFIX + stem for one in graph.phases) or graph.files.has(path):
-        raise Duplicate(f"{path} is there already", hint=f"git nexus agenda phase show {stem}")
+        raise Duplicate(f"{path} already exists", hint=f"git nexus agenda phase show {stem}")
     shown = _require_title(title or stem.replace("_", " ").replace("-", " ").capitalize())
     front = render_front_matter([f"ID: {_PREFIX}{stem}", "STATUS: planned"])
     text = f"{front}\n# {shown}\n{_EMPTY}"

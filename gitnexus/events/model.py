@@ -118,7 +118,7 @@ def _check_plain_value(value: Any, depth: int) -> None:
         raise Invalid("this cannot be an event: it is nested too deeply")
     if type(value) is str:
         if not value.isascii() and any("\ud800" <= ch <= "\udfff" for ch in value):
-            raise Invalid("this cannot be an event: it holds half of a surrogate pair")
+            raise Invalid("this cannot be an event: it holds an unpaired surrogate")
     elif type(value) is dict:
         for key, item in value.items():
             if type(key) is not str or not key.isascii():

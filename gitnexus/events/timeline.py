@@ -153,7 +153,7 @@ WORDS: Mapping[str, _LineWords] = {
     "permission.denied": _LineWords("{by} denied {action}", "{why}"),
     "tool.intended": _LineWords("is about to run {tool} for {action}: {argv}", "", "{sandbox} {digest}"),
     "tool.executed": _LineWords("ran {tool} for {action}", "", "{ended} {result}"),
-    "secret.revealed": _LineWords("{by} had the masked secrets shown of {action}", "{why}"),
+    "secret.revealed": _LineWords("{by} revealed the masked secrets of {action}", "{why}"),
     "tool.read": _LineWords("reads with {tool}", "", "{what}"),
     "tool.called": _LineWords("calls {tool} for {node}", "{why}", "{what}"),
     "question.asked": _LineWords("asks: {text}"),
@@ -162,14 +162,14 @@ WORDS: Mapping[str, _LineWords] = {
     "policy.changed": _LineWords("{by} changed the policy", "{why}", "{digest}"),
     "run.checkpointed": _LineWords("wrote events up to {upto} to the run's ref", "", "{commit:.12}"),
     "run.committed": _LineWords("committed {action}", "", "{commit:.12}"),
-    "output.checked": _LineWords("held what {node} gave back against {schema}", "{why}", "{ended}"),
+    "output.checked": _LineWords("checked the output of {node} against {schema}", "{why}", "{ended}"),
     "step.finished": _LineWords("finished the step {step} of {node}", "{why}", "{ended}"),
-    "step.retried": _LineWords("did not get the step {step} of {node} right", "{why}", "by {by}"),
+    "step.retried": _LineWords("failed at the step {step} of {node}, which is tried again", "{why}", "by {by}"),
     "batch.started": _LineWords("began the batch {batch} of {cu} units: {steps}"),
     "batch.finished": _LineWords("finished the batch {batch} of {cu} units", "{why}", "{ended}"),
     "checks.ran": _LineWords("ran the check {argv}", "", "{ended}"),
     "run.landed": _LineWords("landed the run on {into} ({how})", "", "{commit:.12}"),
-    "decision.contradicted": _LineWords("another clone said {elsewhere} to {action}, here it is {here}", "{text}"),
+    "decision.contradicted": _LineWords("another clone decided {elsewhere} on {action}, this one {here}", "{text}"),
     "decision.settled": _LineWords("{by} settled {action}: {how}"),
     "run.cancelled": _LineWords("{by} cancelled the run", "{why}"),
     "run.finished": _LineWords("finished the run", "{why}", "{ended}"),
@@ -178,6 +178,6 @@ WORDS: Mapping[str, _LineWords] = {
     "lease.taken": _LineWords("{holder} drives the run"),
     "lease.lost": _LineWords("{holder} no longer drives the run", "{why}"),
     "log.recovered": _LineWords(
-        "found half a line at the end of the log, {bytes} bytes", "a writer was stopped", "{file}"
+        "set aside an incomplete line at the end of the log, {bytes} bytes", "a writer was stopped", "{file}"
     ),
 }

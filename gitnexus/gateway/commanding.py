@@ -59,7 +59,7 @@ class CommandAction:
         if len(self.stdin) > LARGEST_INPUT:
             raise Invalid(f"the input is larger than {LARGEST_INPUT // 2**20} MiB")
         if any("\0" in text or not is_utf8_name(text) for pair in self.env.items() for text in pair):
-            raise Invalid("a variable holds a NUL or half of a surrogate pair")
+            raise Invalid("a variable holds a NUL or an unpaired surrogate")
         cwd = resolve_command_folder(self.context.worktree, self.cwd)
         program, digest = self.context.confine.resolved(argv[0], cwd)
         return CommandRequest(
@@ -168,7 +168,7 @@ def require_argv(argv: Sequence[str]) -> tuple[str, ...]:
         raise Invalid(f"argv has more than {MOST_ARGUMENTS} arguments")
     for at, one in enumerate(argv):
         if "\0" in one or not is_utf8_name(one):
-            raise Invalid(f"argument {at} holds a NUL or half of a surrogate pair")
+            raise Invalid(f"argument {at} holds a NUL or an unpaired surrogate")
     if sum(len(one.encode()) + 1 for one in argv) > MOST_BYTES:
         raise Invalid(f"argv is longer than {MOST_BYTES // 1024} KiB", hint="give large data as input or in a file")
     return tuple(argv)

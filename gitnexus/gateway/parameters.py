@@ -21,14 +21,14 @@ Seconds = Annotated[Number, Field(description="When to end it; the policy's limi
 class RepoListTreeParameters(Parameters):
     path: Path | None = None
     revision: Revision | None = None
-    offset: Number | None = Field(None, description="How many to pass over.")
+    offset: Number | None = Field(None, description="How many to skip.")
     limit: Number | None = Field(None, description=f"How many to show, at most {MOST_ITEMS}.")
 
 
 class RepoSearchParameters(Parameters):
     query: str = Field(description="What to find, on one line.")
-    regex: bool | None = Field(None, description="Take the query for a pattern, in the syntax of RE2.")
-    ignore_case: bool | None = Field(None, description="Upper and lower case alike.")
+    regex: bool | None = Field(None, description="Treat the query as a regular expression (RE2 syntax).")
+    ignore_case: bool | None = Field(None, description="Ignore case.")
     path: Path | None = None
     revision: Revision | None = None
     limit: Number | None = Field(None, description=f"How many lines to show, at most {MOST_HITS}.")
@@ -48,7 +48,7 @@ class RepoApplyPatchParameters(Parameters):
 
 
 class CmdRunParameters(Parameters):
-    argv: list[str] = Field(description="The program and its arguments, each as it is.")
+    argv: list[str] = Field(description="The program and its arguments, passed on unchanged.")
     cwd: Cwd | None = None
     env: dict[str, str] | None = Field(None, description="Variables to set, by names that are allowed.")
     stdin: str | None = Field(None, description="What it reads.")
@@ -69,12 +69,12 @@ class TestsRunParameters(Parameters):
 
 
 class GatewayArtifactParameters(Parameters):
-    filename: str = Field(description="What to call it; sub-folders with /.")
+    filename: str = Field(description="Its name; / separates folders.")
     content: str = Field(description="The whole text.")
 
 
 class GitDiffParameters(Parameters):
     revision: str | None = Field(None, description="The older side: a branch, a tag or an id. HEAD by default.")
     to: str | None = Field(None, description="The newer side, a commit. The files on disk by default.")
-    paths: list[str] | None = Field(None, description="Only these files or folders, each name as it is.")
+    paths: list[str] | None = Field(None, description="Only these files or folders; names are literal, not patterns.")
     context: Number | None = Field(None, description="How many lines around a change; 3 by default.")

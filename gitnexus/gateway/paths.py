@@ -41,7 +41,7 @@ def why_unreachable(path: str) -> str | None:
     if "\0" in path:
         return "it holds a NUL"
     if any("\ud800" <= ch < "\udc80" or "\udcff" < ch <= "\udfff" for ch in path):
-        return "it holds half of a surrogate pair"
+        return "it holds an unpaired surrogate"
     if len(path.encode("utf-8", "surrogatepass")) > 4096:
         return "it is longer than 4096 bytes"
     for part in path.split("/"):

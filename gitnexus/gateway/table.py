@@ -34,7 +34,7 @@ _ALL = (
     ),
     Tool(
         "repo.apply_patch",
-        "Apply a unified diff to HEAD and bring it into the files, all of it or nothing.",
+        "Apply a unified diff to HEAD and to the files, completely or not at all.",
         f"{_FORMS}:RepoApplyPatchParameters",
         effects.apply_patch,
         destructive=True,

@@ -34,14 +34,14 @@ def add_worktree(
     if tip is None:
         change_refs("update-ref", "--create-reflog", branch, base, "0" * len(base), git_dir=repo.common_dir)
     elif tip != base:
-        raise Conflict(f"the branch {branch.removeprefix('refs/heads/')} is there already")
+        raise Conflict(f"the branch {branch.removeprefix('refs/heads/')} already exists")
     _mend_link(repo, place)
     git_dir = _admin_folder(repo, place)
     if git_dir is None:
         _remove_half_added(repo, place)
         make_private_folder(place.parent)
         if place.exists() and (place.is_symlink() or not place.is_dir() or any(place.iterdir())):
-            raise Conflict(f"{place} is there already", hint="move it away")
+            raise Conflict(f"{place} already exists", hint="move it away")
         _link_worktree(repo, place, branch)
         git_dir = _admin_folder(repo, place)
         if git_dir is None:

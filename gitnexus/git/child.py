@@ -115,4 +115,4 @@ def is_lock_held(stderr: bytes) -> bool:
 def _git_start_error(cwd: Path | None) -> Failed:
     if cwd is not None and not cwd.is_dir():
         return Failed(f"there is no folder {cwd}")
-    return Failed("git is not to be found on PATH", hint="install git 2.34 or newer")
+    return Failed("git is not on PATH", hint="install git 2.34 or newer")

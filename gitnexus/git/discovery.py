@@ -77,7 +77,7 @@ def discover(start: Path, *, inherit: bool = False) -> Repo:
     except FileNotFoundError as exc:
         if not start.is_dir():
             raise NotFound(f"there is no folder {start}") from exc
-        raise Failed("git is not to be found on PATH", hint="install git 2.34 or newer") from exc
+        raise Failed("git is not on PATH", hint="install git 2.34 or newer") from exc
     except NotADirectoryError as exc:
         raise NotFound(f"{start} is not a folder") from exc
     lines = os.fsdecode(asked.stdout).split("\n")[:-1]

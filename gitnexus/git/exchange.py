@@ -178,7 +178,7 @@ def _run_transfer(
             stderr=subprocess.PIPE,
         )
     except FileNotFoundError as exc:
-        raise Failed("git is not to be found on PATH", hint="install git 2.34 or newer") from exc
+        raise Failed("git is not on PATH", hint="install git 2.34 or newer") from exc
     deadline = time.monotonic() + seconds
     objects = repo.common_dir / "objects"
     before = _incoming_bytes(objects) if most else 0

@@ -192,7 +192,7 @@ def _is_noted(note: NoteOfDead, name: str, made: float) -> bool:
 
 
 def _is_meanwhile(note: NoteOfDead, made: float) -> bool:
-    """True if a lock was made shortly before, or while, the change of a note went on."""
+    """True if a lock was made shortly before, or while, the change of a note was under way."""
     return note.since - _YOUNG <= made <= note.since + _LONGEST_CHANGE
 
 
@@ -278,7 +278,7 @@ def lock_hint(common_dir: Path, stderr: bytes) -> str:
     for path in _named_locks(stderr):
         with contextlib.suppress(OSError):
             if time.time() - path.lstat().st_mtime > _YOUNG and (lock := look_at_lock(common_dir, path)) is not None:
-                return f"{lock.name} is there since {int(lock.seconds)} s{_by(lock)}: {what_to_do(lock)}"
+                return f"{lock.name} has existed for {int(lock.seconds)} s{_by(lock)}: {what_to_do(lock)}"
     return "run the command again"
 
 
@@ -301,7 +301,7 @@ def who_left(lock: LockFile) -> str:
 
 def locked_error(lock: LockFile) -> RefLocked:
     """Return the error that names a lock and what to do."""
-    return RefLocked(f"{lock.name} is there since {int(lock.seconds)} s{_by(lock)}", hint=what_to_do(lock))
+    return RefLocked(f"{lock.name} has existed for {int(lock.seconds)} s{_by(lock)}", hint=what_to_do(lock))
 
 
 def _by(lock: LockFile) -> str:

@@ -140,7 +140,7 @@ class PrivateGit:
                 env=dict(self.environment),
             )
         except FileNotFoundError as exc:
-            raise Failed("git is not to be found on PATH", hint="install git 2.34 or newer") from exc
+            raise Failed("git is not on PATH", hint="install git 2.34 or newer") from exc
         _limit_memory(child.pid)
         return child
 

@@ -40,7 +40,7 @@ def run_user_git(
             env={**_user_environment(), **fixed, **(env or {})},
         )
     except FileNotFoundError as exc:
-        raise Failed("git is not to be found on PATH", hint="install git 2.34 or newer") from exc
+        raise Failed("git is not on PATH", hint="install git 2.34 or newer") from exc
     if UNREMOVED in done.stderr:
         remove_left_locks(place, done.stderr, since)
     return done

@@ -30,5 +30,5 @@ def content_after_write(call: WriteCall, before: bytes | None) -> bytes:
 def _require_text(text: str) -> str:
     """Return a text that UTF-8 can express. Raises: Invalid."""
     if any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise Invalid("it holds half of a surrogate pair")
+        raise Invalid("it holds an unpaired surrogate")
     return text

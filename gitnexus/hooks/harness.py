@@ -149,4 +149,4 @@ def _output_for_failure(event: Event, exc: BaseException) -> HookOutput:
     words = getattr(exc, "message", None) or f"{type(exc).__name__}: {exc}"
     if event == _GATE:
         return HookOutput(err=f"git nexus: refused: this could not be judged: {one_line(str(words), _TOLD)}", status=2)
-    return HookOutput(err=f"git nexus: {event} was left undone: {one_line(str(words), _TOLD)}")
+    return HookOutput(err=f"git nexus: {event} was skipped: {one_line(str(words), _TOLD)}")

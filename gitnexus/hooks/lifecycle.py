@@ -26,7 +26,7 @@ def run_git_hook(event: str, args: list[str]) -> int:
         _set_time_limit()
         _run_bookkeeping(event, args)
     except Exception as exc:  # noqa: BLE001 - whatever it is, git goes on
-        _write_stderr_lines([f"git nexus: {event} was left undone: {_describe_error(exc)}"])
+        _write_stderr_lines([f"git nexus: {event} was skipped: {_describe_error(exc)}"])
     finally:
         signal.alarm(0)
     return 0

@@ -53,7 +53,7 @@ def format_verdict_lines(verdict: CommitVerdict) -> list[str]:
     elif verdict.refused:
         said.append("hint: see what waits with: git nexus status")
     if verdict.warnings:
-        said.append("hint: if that is a secret, take it out and amend; the commit is not held back")
+        said.append("hint: if that is a secret, remove it and amend; the commit is not blocked")
     return said
 
 

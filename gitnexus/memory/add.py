@@ -82,7 +82,9 @@ def compute_kept_note(known: list[Note], draft: NoteDraft, settings: MemorySetti
     by_name = {note.name: note for note in known}
     if draft.new:
         if name in by_name:
-            raise Duplicate(f"there is a note {name} already", hint="leave --new out to extend it, or say another name")
+            raise Duplicate(
+                f"there is a note {name} already", hint="leave out --new to extend it, or give another name"
+            )
         target = None
     else:
         target = by_name.get(name) or nearest_note(Note(name, text), known, settings.prefixes, settings.overlap)
@@ -136,7 +138,7 @@ def _choose_name(draft: NoteDraft, text: str, settings: MemorySettings) -> str:
         )
     wanted = draft.name or suggest_name(_title_of_text(text), settings.prefixes)
     if not wanted:
-        raise Invalid("the note needs a name", hint="say the topic in two to four words")
+        raise Invalid("the note needs a name", hint="name the topic in two to four words")
     name = wanted if draft.name == "" else require_note_name(wanted, settings.prefixes)
     has = category_of_name(name, settings.prefixes)
     if draft.category is None or has == draft.category:

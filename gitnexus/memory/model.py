@@ -87,7 +87,7 @@ def parse_memory_settings(value: dict[str, Any]) -> MemorySettings:
     found = MemorySettings.from_value(value, "settings.json: memory")
     for name in found.categories:
         if not name.isascii() or not name.isalnum() or not name.islower():
-            raise Invalid(f"settings.json: memory: the category {name[:40]!r} should be one word in small letters")
+            raise Invalid(f"settings.json: memory: the category {name[:40]!r} should be one word in lower-case letters")
     if not 0 < found.overlap <= 1:
         raise Invalid("settings.json: memory: overlap should be above 0 and at most 1")
     set_ones = [name for name, value in vars(found.gc).items() if name != "automatic" and value is not None]

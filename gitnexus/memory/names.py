@@ -37,13 +37,13 @@ def require_note_name(name: str, prefixes: Sequence[str]) -> str:
     why = (
         f"a date or a version ({temporal.group().strip('-_. ')}) does not belong in a name: it would soon be wrong"
         if temporal
-        else "a name is small letters, digits and dashes, of 80 at most"
+        else "a name is lower-case letters, digits and dashes, of 80 at most"
         if not fits
         else "a category alone says nothing about the topic"
     )
     raise Invalid(
         f"the note cannot be called {plain[:80]!r}: {why}",
-        hint=f"call it {better}" if better else "say the topic in two to four words",
+        hint=f"call it {better}" if better else "name the topic in two to four words",
         context={"suggestion": better} if better else None,
     )
 

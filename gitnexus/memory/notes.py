@@ -118,7 +118,7 @@ def require_valid_text(text: str) -> str:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as exc:
-        raise Invalid("the text holds half of a surrogate pair") from exc
+        raise Invalid("the text holds an unpaired surrogate") from exc
     return text
 
 

@@ -31,13 +31,13 @@ def restore_notes(notes: Notes, name: str | None, commit: str | None) -> Restore
     elif name:
         found, files = _files_before_deletion(notes, snapshot, name)
     else:
-        raise BadUsage("say which note, or --from COMMIT", hint="git nexus memory restore NAME")
+        raise BadUsage("name a note, or use --from COMMIT", hint="git nexus memory restore NAME")
     names = tuple(sorted(path.removeprefix(f"{FOLDER}/").removesuffix(".md") for path in files))
 
     def decide(now: Snapshot) -> Change[RestoreResult]:
         there = [path for path in files if commit is None and now.read(path) is not None]
         if there:
-            raise Duplicate(f"{there[0]} is there already", hint="an older text of it: --from COMMIT")
+            raise Duplicate(f"{there[0]} already exists", hint="for an older version: --from COMMIT")
         why = f"memory: restore {names[0] if len(names) == 1 else f'{len(names)} notes'} from {found[:12]}"
         # What comes back is as it was; what goes back to an older text has changed once more.
         back = {
@@ -53,8 +53,8 @@ def _files_before_deletion(notes: Notes, snapshot: Snapshot, name: str) -> tuple
     life = changes_of_note(notes.state, snapshot, name)
     if snapshot.read(life[0].path) is not None:
         raise Duplicate(
-            f"{life[0].path} is there already",
-            hint=f"an older text of it: git nexus memory restore {name} --from COMMIT (git nexus memory log {name})",
+            f"{life[0].path} already exists",
+            hint=f"for an older version: git nexus memory restore {name} --from COMMIT (git nexus memory log {name})",
         )
     gone = next((step for step in life if step.what == "deleted" and step.parent), None)
     if gone is None or gone.parent is None:

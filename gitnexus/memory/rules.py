@@ -48,7 +48,7 @@ def require_rule_text(text: str) -> str:
     if not rule:
         raise Invalid("the rule is empty", hint="say what should always or never happen")
     if len(rule) > 2000:
-        raise Invalid("the rule is longer than 2000 characters", hint="say it shorter, or write it to .nexus/context/")
+        raise Invalid("the rule is longer than 2000 characters", hint="shorten it, or write it to .nexus/context/")
     for secret in find_secrets([(1, rule)]):
         raise Invalid(f"the rule holds what looks like a secret ({secret.rule})", hint="say where to find it instead")
     return rule

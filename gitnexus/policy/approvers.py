@@ -163,7 +163,7 @@ def with_added_key(approvers: Approvers, public: str, name: str, signer: Signer,
     found = approvers.known.get(key_id(public))
     if found is not None:
         # Restoring a revoked key would make valid what was signed with it while it was lost.
-        state = "was revoked, and a revoked key stays out" if found.revoked else "is an approver already"
+        state = "was revoked; a revoked key cannot be added again" if found.revoked else "is an approver already"
         raise Duplicate(f"{found.key} {state}", hint="git nexus approver list")
     return _with_signed_entry(approvers, signer, now, act="add", public=public, key=key_id(public), name=name)
 

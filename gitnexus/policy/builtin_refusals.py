@@ -32,7 +32,7 @@ REFUSALS: dict[str, str] = {
     "builtin.link": "a symbolic link that leaves the repository, or leads to what is refused itself",
     "builtin.mode": "a kind of file that git does not have",
     "builtin.collision": "two paths that are the same on some file systems",
-    "builtin.argv": "a command that is empty, too long, or holds NUL or half a character",
+    "builtin.argv": "a command that is empty, too long, or holds a NUL or an unpaired surrogate",
     "builtin.program": "a program or a folder that is not resolved to an absolute path",
     "builtin.environment": "a variable that makes a loader, an interpreter or git do something else",
     "builtin.git-executes": "a git option that runs another program",
@@ -62,7 +62,7 @@ def _patch_refusal(request: PatchRequest) -> Refusal | None:
         if found is not None:
             return found[0], f"{one_line(change.path, 80)}: {found[1]}"
     if len(request.changes) > 1 and len({fold_path(row.path) for row in request.changes}) != len(request.changes):
-        return "builtin.collision", "two of its paths are one for a file system that folds case or accents"
+        return "builtin.collision", "two of its paths are the same on a file system that ignores case or accents"
     return None
 
 
@@ -85,7 +85,7 @@ def _path_refusal(path: str) -> Refusal | None:
     if has_stream(path):
         return "builtin.stream", "it names a stream or a drive"
     if builtin.is_ours(path):
-        return "builtin.nexus", "only the verbs of git nexus write there"
+        return "builtin.nexus", "only commands of git nexus write there"
     secret = builtin.secret_pattern_for(path)
     return ("builtin.secret", f"{secret} holds secrets") if secret else None
 
@@ -100,7 +100,7 @@ def _argv_refusal(request: CommandRequest) -> Refusal | None:
     if programs.program_name(argv[0]) in programs.WRAPPERS and len(argv) > MOST_WRAPPED:
         return "builtin.argv", "it runs another program, and is too long to see which"
     if _BROKEN.search(whole):
-        return "builtin.argv", "a word holds NUL or half a character"
+        return "builtin.argv", "a word holds a NUL or an unpaired surrogate"
     try:
         parts_of_command(argv, request.cwd)
     except TooMuch:

@@ -321,4 +321,4 @@ def unreached(request: CommandRequest, policy: CompiledPolicy, top: str, found: 
 def describe_denied_file(found: DeniedFile, top: str) -> str:
     """Return a denial in words, with an alternative."""
     below = found.path[len(top.rstrip("/")) + 1 :] if found.path.startswith(top) else found.path
-    return f"it reaches {one_line(below or 'the whole worktree', 120)}, which is not read for an agent ({found.rule})"
+    return f"it reaches {one_line(below or 'the whole worktree', 120)}, which agents may not read ({found.rule})"

@@ -126,7 +126,7 @@ def judge_user_command(
         return _deny_unjudged("the text that it hands to a shell is too long or too deep to be examined")
     except _ERRORS as exc:
         return _deny_unjudged(f"it could not be judged ({type(exc).__name__}: {one_line(str(exc), 120)})")
-    found = found or GateReason("allow", "silence", "no rule speaks about it")
+    found = found or GateReason("allow", "silence", "no rule covers it")
     return GateDecision(
         verdict=found.verdict, rule=found.rule, why=found.why, risk=facts.risk, tags=facts.tags, instead=found.instead
     )
@@ -142,8 +142,8 @@ def unread(request: CommandRequest, policy: CompiledPolicy, parts: Sequence[Comm
         words = find(parts or parts_of_command(request.argv, request.cwd)) if rule is not None else None
         if rule is not None and words is not None:
             which = "folder it enters" if changes_folder(words.split()) else what
-            why = f"`{one_line(words, 80)}` does not tell which {which}, and {rule.id} denies some ({rule.line})"
-            return GateReason("ask", "unread", why, f"a command whose words tell which {which}")
+            why = f"`{one_line(words, 80)}` does not say which {which}, and {rule.id} denies some ({rule.line})"
+            return GateReason("ask", "unread", why, f"a command whose words say which {which}")
     why = why_may_run_denied(request, policy.deny, parts)
     return GateReason("ask", "unread", why, "a command without these words") if why else None
 
@@ -319,7 +319,7 @@ def _permit_paths(case: _Case) -> GateReason:
 
 def _ask_to_write(path: str) -> GateReason:
     shown = one_line(path, 80)
-    return _ask_without_rule(f"to write {shown}", f"git nexus policy add allow --write {shown}")
+    return _ask_without_rule(f"writing {shown}", f"git nexus policy add allow --write {shown}")
 
 
 def _remaining_tags(case: _Case, groups: Sequence[PathRules]) -> tuple[str, ...]:
@@ -352,7 +352,7 @@ def _permit_command(case: _Case, request: CommandRequest) -> GateReason:
     if found is not None:
         return found
     why = facts.seen.get("escalates") or facts.seen.get("unknown_flags") or ""
-    said = f"to run {one_line(request.argv[0], 60)}" + (f"; {one_line(why, 120)}" if why else "")
+    said = f"running {one_line(request.argv[0], 60)}" + (f"; {one_line(why, 120)}" if why else "")
     words = shlex.join(map(literal_word, request.argv))
     return _ask_without_rule(said, f"git nexus policy add allow -- {one_line(words, 160)}")
 

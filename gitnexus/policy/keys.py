@@ -101,7 +101,7 @@ class FileSigner:
         if _public_key_line(key.public_key().public_bytes_raw()) != self._public:
             raise Failed(
                 f"{self._folder / _PRIVATE} is not the key that {_PUBLIC} beside it names",
-                hint="bring both back from a backup",
+                hint="restore both from a backup",
             )
         return key.sign(message)
 
@@ -119,7 +119,7 @@ def own_signer() -> FileSigner:
     except FileNotFoundError as exc:
         raise NotFound("there is no approver key yet", hint="git nexus init makes one", fix="git nexus init") from exc
     except UnicodeDecodeError as exc:
-        raise Failed(f"{folder / _PUBLIC} holds no key", hint="bring it back from a backup") from exc
+        raise Failed(f"{folder / _PUBLIC} holds no key", hint="restore it from a backup") from exc
     return FileSigner(folder, normalize_public_key(text))
 
 
@@ -192,10 +192,10 @@ def _load_private_key(folder: Path) -> "Ed25519PrivateKey":
     except (ValueError, TypeError) as exc:
         if secret is not None:
             read_passphrase.cache_clear()
-            raise Failed(f"{folder / _PRIVATE} is not opened by that passphrase", hint="try again") from exc
-        raise Failed(f"{folder / _PRIVATE} holds no key", hint="bring it back from a backup") from exc
+            raise Failed(f"{folder / _PRIVATE} cannot be decrypted with that passphrase", hint="try again") from exc
+        raise Failed(f"{folder / _PRIVATE} holds no key", hint="restore it from a backup") from exc
     if not isinstance(key, Ed25519PrivateKey):
-        raise Failed(f"{folder / _PRIVATE} is not an Ed25519 key", hint="bring it back from a backup")
+        raise Failed(f"{folder / _PRIVATE} is not an Ed25519 key", hint="restore it from a backup")
     return key
 
 
@@ -224,7 +224,7 @@ def _read_private_key(folder: Path) -> bytes:
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError as exc:
-        raise NotFound(f"there is no approver key in {folder}", hint="bring it back from a backup") from exc
+        raise NotFound(f"there is no approver key in {folder}", hint="restore it from a backup") from exc
     except OSError as exc:
         raise Failed(f"{path} cannot be read: {exc.strerror}") from exc
     with os.fdopen(fd, "rb") as handle:
@@ -246,7 +246,7 @@ def _refuse_open_folder(folder: Path) -> None:
         raise NotFound(f"{folder} is not a folder of yours", hint="git nexus init makes it", fix="git nexus init")
     if found.st_mode & 0o077:
         raise Failed(
-            f"{folder} is open to others, so the key in it is not used",
+            f"{folder} is accessible to others, so the key in it is not used",
             hint="only you may look into it",
             fix=f"chmod 700 {shlex.quote(str(folder))}",
         )

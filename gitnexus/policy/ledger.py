@@ -140,10 +140,10 @@ class Ledger:
                 lock.__enter__()
             except OSError as exc:
                 raise Failed(
-                    f"the ledger of spent tokens cannot be held: {exc.strerror}", hint=str(self._lock)
+                    f"the ledger of spent tokens cannot be locked: {exc.strerror}", hint=str(self._lock)
                 ) from exc
             if not lock.held:
-                raise Busy("another process holds the ledger of spent tokens", hint="run the command again")
+                raise Busy("another process has locked the ledger of spent tokens", hint="run the command again")
             yield
         finally:
             lock.__exit__(None, None, None)

@@ -200,17 +200,17 @@ def parse_rule(row: Any, verdict: Verdict, number: str, layer: str, where: str) 
         raise Invalid(f"{where}: reading can only be denied", hint="what no rule denies can be read")
     if not subject and (not kind or (verdict == "allow" and kind not in WHOLE_KINDS)):
         words = f"one of {', '.join(SUBJECTS)}" + ("" if verdict == "allow" else ", or a kind")
-        raise Invalid(f"{where}: the rule says nothing about what it is for", hint=f"it needs {words}")
+        raise Invalid(f"{where}: the rule does not say what it applies to", hint=f"it needs {words}")
     name = _require_text(given.get("name", ""), f"{where}: name")
     if name and not _NAME.fullmatch(name):
-        raise Invalid(f"{where}: the name {name!r} should be small letters, digits, - and _")
+        raise Invalid(f"{where}: the name {name!r} should be lower-case letters, digits, - and _")
     if "network" in given and subject != "run":
         raise Invalid(f"{where}: network belongs to a rule with run")
     unconfined = given.get("unconfined", False)
     if not isinstance(unconfined, bool):
         raise Invalid(f"{where}: unconfined should be true or false")
     if unconfined and (subject != "run" or verdict != "allow"):
-        raise Invalid(f"{where}: unconfined belongs to a rule that allows to run something")
+        raise Invalid(f"{where}: unconfined belongs to a rule that allows a command")
     return PolicyRule(
         id=f"{layer}.{name}" if name else number,
         layer=layer,
@@ -264,7 +264,7 @@ def _parse_path_patterns(value: Any, verdict: Verdict, where: str) -> tuple[str,
     )
     for text in found:
         if verdict == "allow" and is_everything(text):
-            raise Invalid(f"{where}: {text} is everything, and only what denies or asks may say that")
+            raise Invalid(f"{where}: {text} matches everything, which only deny and ask rules may do")
     return found
 
 
@@ -286,7 +286,7 @@ def _check_unique_names(rules: list[PolicyRule], where: str) -> None:
 def _check_known_keys(value: Mapping[str, Any], keys: tuple[str, ...], where: str) -> None:
     for key in value:
         if key not in keys:
-            otherwise = f"the words are {', '.join(keys)}"
+            otherwise = f"known keys: {', '.join(keys)}"
             raise Invalid(f"{where}: {key!r} is not known", hint=suggest_word(str(key), keys, otherwise))
 
 

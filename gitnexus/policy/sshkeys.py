@@ -136,7 +136,7 @@ def _run_ssh_keygen(argv: list[str], message: bytes) -> "subprocess.CompletedPro
             ["ssh-keygen", *argv], input=message, capture_output=True, check=False, env=clean_environment()
         )
     except FileNotFoundError as exc:
-        raise Failed("ssh-keygen is not to be found on PATH", hint="install OpenSSH 8.2 or newer") from exc
+        raise Failed("ssh-keygen is not on PATH", hint="install OpenSSH 8.2 or newer") from exc
 
 
 def _armour_signature(signature: bytes) -> str:

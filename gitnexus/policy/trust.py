@@ -71,7 +71,7 @@ def signer_for_init(repo: Repo) -> tuple[Signer, str | None]:
     if not made:
         return own, None
 
-    return own, f"made your approver key in {keys_folder()}; keep a copy where only you can read it"
+    return own, f"created your approver key in {keys_folder()}; keep a copy where only you can read it"
 
 
 def first_files(repo: Repo, project: str, signer: Signer, name: str, *, policy: bool) -> dict[str, bytes]:
@@ -173,20 +173,20 @@ def _describe_pin(first: Approver, *, mine: bool, behind: bool, doubt: bool, con
     root = f"{first.name} ({first.key})"
     if behind:
         return (
-            f"remembered {root} as the first approver here; another clone of yours has seen entries that this list "
+            f"recorded {root} as the first approver here; another clone of yours has seen entries that this list "
             "lacks, so what they sign does not count here before git nexus approver trust"
         )
     if doubt:
         return (
-            f"remembered {root} as the first approver here; its commits speak against this state, so what they sign "
+            f"recorded {root} as the first approver here; its commits speak against this state, so what they sign "
             "does not count here before git nexus approver trust"
         )
     if mine:
-        return f"remembered your key {first.key} as the first approver here"
+        return f"recorded your key {first.key} as the first approver here"
     if consent:
-        return f"remembered {root} as the first approver here, as in your other clone"
+        return f"recorded {root} as the first approver here, as in your other clone"
     return (
-        f"remembered {root} as the first approver here; what they sign counts on this machine after "
+        f"recorded {root} as the first approver here; what they sign counts on this machine after "
         "git nexus approver trust"
     )
 

@@ -66,7 +66,7 @@ def _check_own_key(state: State) -> Generator[Row, None, str]:
         yield (
             "key",
             "warning",
-            f"{SIGNING_KEY} in this repository's own config is not heeded",
+            f"{SIGNING_KEY} in this repository's own config is ignored",
             f"git config --global {SIGNING_KEY} … is",
         )
     try:
@@ -101,7 +101,12 @@ def _check_approvers(state: State, own: str) -> Iterator[Row]:
     yield "approvers", "ok", f"{count} approver{'' if count == 1 else 's'}, the first is {found.root.name}", None
     doubt = describe_doubt(hear_history(state), found.project)
     if doubt:
-        yield "approvers", "problem", doubt, "git nexus sync where it was right brings it back; ask the approvers"
+        yield (
+            "approvers",
+            "problem",
+            doubt,
+            "git nexus sync in a clone that has the right list restores it; ask the approvers",
+        )
     if not pin.consent:
         words = "what the approvers sign does not count on this machine"
         yield "approvers", "warning", words, "git nexus approver trust, if you know them"

@@ -29,7 +29,7 @@ def grant_permission(home: State, caller: Project, target: Project, level: Level
     """Give `caller` the permission `level` on `target`. Raises: Invalid."""
     _refuse_the_same(caller, target)
     if len(reason) > _LONGEST_REASON:
-        raise Invalid(f"the reason is longer than {_LONGEST_REASON} characters", hint="say it shorter")
+        raise Invalid(f"the reason is longer than {_LONGEST_REASON} characters", hint="shorten it")
 
     def decide(snapshot: Snapshot) -> Change[PermissionChange]:
         before = read_written_permissions(snapshot)

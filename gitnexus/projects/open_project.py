@@ -51,7 +51,7 @@ class Nexus:
 
 
 def open_nexus(place: Path, *, inherit: bool = True) -> Nexus:
-    """Open the project at `place` and take in edits made by hand; `inherit` as in `discover`. Raises: NotFound."""
+    """Open the project at `place` and commit edits made by hand; `inherit` as in `discover`. Raises: NotFound."""
     repo = discover(place, inherit=inherit)
     state = open_state(repo)
     try:
@@ -73,7 +73,7 @@ def open_nexus(place: Path, *, inherit: bool = True) -> Nexus:
 
 
 def settle_or_postpone(state: State) -> SettleResult:
-    """Take in edits made by hand; if nothing can be written now, postpone that, so that a reader can continue."""
+    """Commit edits made by hand; if nothing can be written now, postpone that, so that a reader can continue."""
     try:
         return settle_hand_edits(state)
     except (Busy, GitFailed, OSError) as exc:
@@ -154,7 +154,7 @@ def settle_notices(settled: SettleResult) -> list[str]:
         return [".nexus/ is tracked on this branch: its files are left alone, state is read from refs/nexus/state"]
     if settled.taken:
         named = settled.taken[0] if len(settled.taken) == 1 else f"{len(settled.taken)} files"
-        said.append(f"took in what you changed in .nexus/: {named}")
+        said.append(f"committed your edits in .nexus/: {named}")
     for path in settled.kept:
         said.append(f"both sides changed {path.rpartition('.mine-')[0]}: yours is kept in .nexus/{path}")
     for path, why in list(settled.held.items())[:5]:
@@ -163,7 +163,7 @@ def settle_notices(settled: SettleResult) -> list[str]:
         said.append(f"and {len(settled.held) - 5} more: git nexus doctor lists them")
     if settled.restored:
         files = "1 missing file" if settled.restored == 1 else f"{settled.restored} missing files"
-        said.append(f"put {files} back into .nexus/")
+        said.append(f"restored {files} in .nexus/")
     if settled.postponed:
-        said.append(f"your changes in .nexus/ are not taken in yet: {settled.postponed}")
+        said.append(f"your edits in .nexus/ are not committed yet: {settled.postponed}")
     return said

@@ -25,7 +25,7 @@ def open_standpoint(start: Path, word: str | None = None) -> Standpoint:
 
 
 def take_in_edits(standpoint: Standpoint) -> list[str]:
-    """Take in edits made by hand in the current project; return notices about them."""
+    """Commit edits made by hand in the current project; return notices about them."""
     here = standpoint.here
     if here is None or here.repo is None:
         return []
@@ -52,7 +52,7 @@ def choose_project(start: Path, word: str) -> ProjectPlace:
             return place
     found = nearest_project(folder)
     if found is None:
-        raise NotFound(f"{folder} does not lie in a project", fix="git nexus project list")
+        raise NotFound(f"{folder} is not in a project", fix="git nexus project list")
     return found
 
 

@@ -137,7 +137,7 @@ def project_to_register(folder: Path) -> ProjectPlace:
     if place is None:
         above = nearest_project(folder)
         if above is not None:
-            fix, hint = f"git nexus register {shlex.quote(above.path)}", f"it lies in the project {above.path}"
+            fix, hint = f"git nexus register {shlex.quote(above.path)}", f"it is inside the project {above.path}"
         else:
             fix, hint = f"git -C {shlex.quote(str(folder))} nexus init", "make it one with: git nexus init"
         raise NotFound(f"{folder} is not a project", hint=hint, fix=fix)

@@ -97,7 +97,7 @@ class ModelTools(Protocol):
         """The references of what was read so far."""
 
     def call(self, call: ModelToolCall) -> ToolResult:
-        """Judge and carry out a call; what goes wrong is told to the model. Raises: NexusError to end the prompt."""
+        """Judge and carry out a call; the model is told what goes wrong. Raises: NexusError to end the prompt."""
 
     def why_over(self, tokens: int, usd: float | None) -> str:
         """Return why what was used so far is too much, "" if it is not."""

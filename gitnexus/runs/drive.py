@@ -79,7 +79,7 @@ def drive_run(
 
 
 def _was_answered(view: RunView, left: frozenset[str]) -> bool:
-    """True if a person answered from elsewhere what a driver left open, after it looked and before it let go."""
+    """True if a person answered from elsewhere what a driver left open, between its last look and its exit."""
     open_ = {name for name, one in view.actions.items() if one.status in OPEN} | set(view.questions)
     return view.status not in ENDED and bool(left - open_)
 

@@ -1,4 +1,4 @@
-"""Explains why the branch of a run is gone: it landed elsewhere, it was put away, or its commit was lost."""
+"""Explains why the branch of a run is gone: it landed elsewhere, it was cleaned up, or its commit was lost."""
 
 import contextlib
 
@@ -22,12 +22,12 @@ def gone_branch_error(state: State, run: Run) -> NotFound:
     rescue = f"{RESCUE}{run.id}"
     if tip_of_ref(state.repo, rescue) is not None:
         return NotFound(
-            f"{words}: the run is {run.status}, and was put away here",
+            f"{words}: the run is {run.status}, and was cleaned up here",
             hint=f"its work is kept: git branch rescued-{run.id} {rescue}",
         )
     if run.head and _is_here(state, run.head):
         return NotFound(
-            f"{words}: the run is {run.status}, and was put away",
+            f"{words}: the run is {run.status}, and was cleaned up",
             hint=f"its last commit is still here: git branch rescued-{run.id} {run.head[:12]}",
         )
     if run.head:

@@ -41,7 +41,7 @@ def import_log_if_missing(common_dir: Path, objects: Objects, run: Run, head: Pa
     if noted is not None and noted.seq > kept.head.seq + 1:
         raise VerificationFailed(
             f"the log of {run.id} is gone: it had {noted.seq} events, and its ref holds {kept.head.seq} of them",
-            hint=f"bring {folder} back from a backup; git nexus cancel or clean would end it without the rest",
+            hint=f"restore {folder} from a backup; git nexus cancel or clean would end it without the rest",
         )
     head.unlink(missing_ok=True)
     _write_run_folder(folder, kept, run)

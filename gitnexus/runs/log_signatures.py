@@ -99,7 +99,7 @@ def _signed_in_archive(
 ) -> tuple[LogAuthors, LogSpan]:
     """Return the authors of the archived log that the local one continues, and the span after it.
 
-    A run that was put away has no ref; whoever continues it begins a new one, and its first events stay signed.
+    A run that was cleaned up has no ref; whoever continues it begins a new one, and its first events stay signed.
     """
     with contextlib.suppress(NexusError, OSError):
         held = archived_log(state.objects, run)

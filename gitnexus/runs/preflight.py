@@ -39,15 +39,15 @@ def require_startable_agents(state: State, definition: RunDefinition) -> None:
             continue  # not an agent with a program
         adapter = find_adapter(node.adapter)
         if node.way not in adapter.ways:
-            raise Invalid(f"{adapter.name} cannot work as {node.way}", hint=f"it can as {' or '.join(adapter.ways)}")
+            raise Invalid(f"{adapter.name} cannot work as {node.way}", hint=f"it supports {' or '.join(adapter.ways)}")
         path = os.environ.get("PATH", os.defpath)
         _refuse_denied_program(state, node, adapter, top)
         if adapter.name == "command" and "/" not in node.argv[0]:
             _refuse_missing_program(node.argv[0], path, top)
         elif adapter.program and find_program(adapter.program, path, home_folder() / "cache" / "programs.json") is None:
             raise NotFound(
-                f"the program {adapter.program} is not installed, and {adapter.name} needs it",
-                hint="docs/how-to/run-an-agent.md shows where to get it",
+                f"the agent {adapter.name} needs the program {adapter.program}, which is not installed",
+                hint="install it, or choose another agent; docs/how-to/run-an-agent.md lists the packages",
             )
 
 

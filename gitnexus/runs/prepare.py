@@ -81,7 +81,7 @@ def _unsigned_settings(run: OpenRun) -> list[str]:
         return []
     if run.state.trusts(snapshot, raw):
         return []
-    return [f"passed over {' and '.join(keys)}, which nobody signed: git nexus policy trust"]
+    return [f"ignored {' and '.join(keys)}, which nobody signed: git nexus policy trust"]
 
 
 def copy_untracked_files(run: OpenRun, patterns: tuple[str, ...], place: Path) -> list[str]:
@@ -185,5 +185,5 @@ def _run_setup_command(
     if done.status != 0:
         how = f"status {done.status}" if done.status is not None else f"signal {done.signal}"
         last = kept.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        raise Failed(f"{words} left with {how}" + (f": {one_line(last, 200)}" if last else ""))
-    _log_setup_line(run, show, f"{words} ran well")
+        raise Failed(f"{words} exited with {how}" + (f": {one_line(last, 200)}" if last else ""))
+    _log_setup_line(run, show, f"{words} succeeded")

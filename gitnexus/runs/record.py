@@ -45,7 +45,7 @@ def reset_run_record(run: OpenRun) -> None:
 
 
 def _last_commit(run: OpenRun, view: RunView) -> str:
-    """Return the tip of the run's branch; where that was put away, the last commit that its log tells of."""
+    """Return the tip of the run's branch; where that was cleaned up, the last commit that its log names."""
     return tip_of_ref(run.repo, run.branch) or (view.commits[-1] if view.commits else "")
 
 

@@ -147,7 +147,7 @@ def _check_artifacts(run: OpenRun, events: Iterable[Event], view: RunView) -> in
                 withheld += 1
                 continue
             raise VerificationFailed(
-                f"the artifact {name} that event {seq} tells of is gone",
+                f"the artifact {name} that event {seq} names is gone",
                 hint=f"{ref_of_run(run.record.id)} still has it below {ARTIFACTS}/" if held else "no ref here has it",
                 context={"run": run.record.id, "line": seq},
             ) from exc

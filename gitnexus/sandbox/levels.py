@@ -67,7 +67,7 @@ def best_level(minimum: Level = "L0") -> Level:
             return level
         missing = found.why
     raise DeniedByPolicy(
-        f"the sandbox has to be {minimum} at least, and this machine has less: {missing}",
+        f"the policy requires sandbox level {minimum} or higher, which this machine does not have: {missing}",
         hint="install bubblewrap, or have the policy ask for less",
     )
 
@@ -83,7 +83,7 @@ def choose_level(setting: Setting, minimum: Level) -> Level:
         return best_level(max(minimum, STRICT))
     if setting < minimum:
         raise DeniedByPolicy(
-            f"the sandbox is set to {setting}, and the policy requires at least {minimum} at least",
+            f"the sandbox is set to {setting}, and the policy requires at least {minimum}",
             hint="set sandbox to auto",
         )
     found = try_level(setting)

@@ -315,8 +315,8 @@ def _read_base(edit: HandEdit, tip: Snapshot) -> bytes | None:
 def _commit_message(files: dict[str, bytes | None]) -> str:
     names = [f"{path} (deleted)" if data is None else path for path, data in sorted(files.items())]
     if len(names) == 1:
-        return f"state: take in the edit of {names[0]}"
-    return f"state: take in {len(names)} edits\n\n" + "\n".join(names)
+        return f"state: commit the edit of {names[0]}"
+    return f"state: commit {len(names)} edits\n\n" + "\n".join(names)
 
 
 def _keep_clashes_aside(own: Projection, edits: list[HandEdit], outcome: SettleResult, settled: SettleResult) -> None:

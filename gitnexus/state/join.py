@@ -99,7 +99,7 @@ def merge_state_commits(
     shared, mine, theirs = sides
     if not shared and not adopt:
         raise Conflict(
-            "the two states have nothing in common: they began apart",
+            "the two states have nothing in common: they were started separately",
             hint="git nexus sync --adopt makes theirs the project and brings yours into it",
         )
     base = _common_base(repo, objects, shared, mergers, author, 0)

@@ -43,7 +43,7 @@ def accept_log(state: State, run: str, theirs: str, mine: str | None) -> Accepte
             raw = found.raw()
             list(walk_chain(raw, run))
         except NexusError as exc:
-            claimed = claimed or f"the log of {run} there cannot be taken in: {exc.message}"
+            claimed = claimed or f"the log of {run} there cannot be accepted: {exc.message}"
             continue
         if not raw.startswith(ours):
             claimed = claimed or f"the log of {run} there is another than ours; it is only claimed, and stays there"
@@ -70,7 +70,7 @@ def accept_archived(state: State, run: str, commit: str, tree: str) -> str:
         here = file.read_bytes() if file.exists() else kept.raw() if kept is not None else b""
         return _why_claimed(state, found, count_common_lines(raw, here))
     except NexusError as exc:
-        return f"the log of {run} in the archive there cannot be taken in: {exc.message}"
+        return f"the log of {run} in the archive there cannot be accepted: {exc.message}"
 
 
 def gives_way_to_ours(state: State, run: str, commit: str, tree: str) -> bool:

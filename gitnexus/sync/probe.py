@@ -17,11 +17,11 @@ def probe_remote(state: State, remote: Remote) -> tuple[str, bool]:
     given = push_ref_updates(state.repo, remote.remote, [RefUpdate(ref, commit, "")])[ref]
     if given.kind == "done":
         push_ref_updates(state.repo, remote.remote, [RefUpdate(ref, None, commit)])
-        return f"{remote.shown} takes refs/nexus/*.", True
+        return f"{remote.shown} accepts refs/nexus/*.", True
     key = f"remote.{remote.remote}.nexusWireRef" if remote.name == remote.remote else "nexus.wireRef"
     held = (
         f"; the state goes to {remote.state_branch} there"
         if remote.state_branch
         else (f". git config {key} {USUAL_STATE_BRANCH} lets the state go as a branch of its own")
     )
-    return f"{remote.shown} does not take refs/nexus/*: {given.why}{held}", False
+    return f"{remote.shown} does not accept refs/nexus/*: {given.why}{held}", False

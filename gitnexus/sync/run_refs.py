@@ -75,7 +75,7 @@ class RefExchange:
         return self._listed
 
     def forget_listed(self) -> None:
-        """List our refs anew when they are asked for next: some were changed."""
+        """List our refs again at the next request: some were changed."""
         self._listed = None
 
     def differing(self, ours: Mapping[str, str]) -> list[str]:
@@ -288,7 +288,7 @@ def _why_not_moved(state: State, ref: str, mine: str | None, theirs: str) -> str
         return f"the branch of {run_id} there holds {theirs[:12]}, which its log does not mention: yours stays"
     if mine is None or is_ancestor(repo, mine, theirs):
         return None
-    return f"{ref} went another way there; both stay as they are"
+    return f"{ref} diverged there; both stay unchanged"
 
 
 def _is_begun_here(state: State, run_id: str) -> bool:

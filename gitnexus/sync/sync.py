@@ -85,7 +85,7 @@ def sync_with_remote(state: State, remote: Remote, options: SyncOptions) -> Sync
             if options.adopt and not options.dry_run:
                 _adopt_project_identity(state, done)
         elif _is_behind_remote(state, plan):
-            raise Failed(f"{remote.shown} has what this clone lacks", hint="git nexus sync takes it in first")
+            raise Failed(f"{remote.shown} has what this clone lacks", hint="git nexus sync merges it first")
         if not push or _push_missing_refs(state, plan, options, done):
             done.commit = state.latest().commit or ""
             if not options.dry_run:
@@ -95,7 +95,7 @@ def sync_with_remote(state: State, remote: Remote, options: SyncOptions) -> Sync
             break
         time.sleep(random_fraction() * min(2.0, 0.05 * 2**attempt))
     if done.in_the_way:
-        raise Busy(f"{remote.shown} takes nothing now: a lock is in the way", hint=done.in_the_way)
+        raise Busy(f"{remote.shown} accepts nothing now: a lock is in the way", hint=done.in_the_way)
     raise Busy(f"others kept pushing to {remote.shown}", hint="run the command again")
 
 
@@ -349,7 +349,9 @@ def _push_missing_refs(state: State, plan: RefExchange, options: SyncOptions, re
     if not options.dry_run and gone:
         # Only now that their archive holds it. A ref that moved meanwhile is kept.
         refused = [one.why for one in push_ref_updates(repo, resolved.remote, gone).values() if one.kind == "refused"]
-        result.said += [f"{resolved.shown} keeps the refs of runs that were put away: {refused[0]}"] if refused else []
+        result.said += (
+            [f"{resolved.shown} keeps the refs of runs that were cleaned up: {refused[0]}"] if refused else []
+        )
     result.pushed += [*words, *told]
     return True
 
@@ -374,7 +376,7 @@ def _raise_refused_pushes(remote: Remote, outcome: dict[str, PushOutcome]) -> No
             context={"refused": refused},
         )
     ours = ref.startswith("refs/nexus/") and not remote.state_branch
-    hint = "this host may take nothing but branches: git nexus sync --probe finds out" if ours else None
+    hint = "this host may accept only branches: git nexus sync --probe finds out" if ours else None
     raise Failed(
         f"{remote.shown} refuses {ref}: {why}",
         hint=hint,

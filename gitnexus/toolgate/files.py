@@ -30,7 +30,7 @@ def judge_reads(context: JudgeContext, call: ReadCall, *, is_deep: bool = True) 
             secret_pattern_for(path.lstrip("/")) if inside is None else inside and _unreadable_by_rule(context, inside)
         )
         if secret:
-            yield CallFinding("deny", f"{one_line(path, 120)} is not read for an agent ({secret})", secret)
+            yield CallFinding("deny", f"agents may not read {one_line(path, 120)} ({secret})", secret)
     reach = DeniedReads(context.here.compiled, context.location.top)
     for path in read_paths(call):
         if context.relative_path(path) is None and (found := reach.by_path(path)) is not None:
@@ -43,7 +43,7 @@ def judge_reads(context: JudgeContext, call: ReadCall, *, is_deep: bool = True) 
         for name in _names_matching_pattern(pattern):
             if rule := why_unreadable(context.here.compiled, name) if why_path_odd(name) is None else None:
                 yield CallFinding(
-                    "deny", f"{one_line(pattern, 120)} finds what is not read for an agent ({rule})", rule
+                    "deny", f"{one_line(pattern, 120)} matches files that agents may not read ({rule})", rule
                 )
 
 

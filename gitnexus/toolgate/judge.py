@@ -141,7 +141,7 @@ def _collect_findings(context: JudgeContext, call: Call) -> tuple[list[CallFindi
         case McpCall():
             findings = [_judge_mcp_call(context, call)]
         case UnknownCall():
-            findings = [CallFinding("ask", f"it is unknown what it does: {call.why}")]
+            findings = [CallFinding("ask", f"its effect is unknown: {call.why}")]
         case _:
             pass
     return findings, request

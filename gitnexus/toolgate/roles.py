@@ -25,5 +25,5 @@ def refusal_by_role(context: JudgeContext, call: Call) -> CallFinding | None:
             "deny", f"the role {context.role} may not use {one_line(context.event.tool, 60)}", "capability"
         )
     if "no_file_edit" in held and isinstance(call, ShellCall) and writes_files(call):
-        return CallFinding("deny", f"the role {context.role} edits no files, by a command neither", "capability")
+        return CallFinding("deny", f"the role {context.role} may not edit files, not even by a command", "capability")
     return None

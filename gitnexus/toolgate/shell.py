@@ -34,7 +34,7 @@ def judge_shell_call(context: JudgeContext, call: ShellCall) -> tuple[list[CallF
         context, call.argv or (("write_stdin", call.text) if call.typed else ("sh", "-c", call.text)), cwd
     )
     if call.dialect != "sh":
-        return [CallFinding("ask", f"a text for {call.dialect} is not read here", "harness.shell")], whole
+        return [CallFinding("ask", f"commands for {call.dialect} are not examined here", "harness.shell")], whole
     text = inner_text(call.argv) if call.argv else _text_of_call(call)
     try:
         script = shell.parse_shell_text(text) if text is not None else shell.script_of_command(call.argv)
@@ -60,10 +60,10 @@ def judge_shell_call(context: JudgeContext, call: ShellCall) -> tuple[list[CallF
         findings += [context.decide_request(_command_request(context, call.argv, cwd))]
     if call.typed:
         # The receiver may be a shell, a database or another machine, and the next line may complete a word.
-        findings.append(CallFinding("ask", "it is typed into a command that runs already", "harness.input"))
+        findings.append(CallFinding("ask", "it is input to a command that is already running", "harness.input"))
     if not script.is_exact or not findings:
         findings.append(
-            CallFinding("ask", script.why or "it writes to a file, or sets more than words", "harness.shell")
+            CallFinding("ask", script.why or "it writes to a file, or is not a plain list of commands", "harness.shell")
         )
     single = script.commands[0] if script.is_exact and len(script.commands) == 1 else None
     return findings, _command_request(context, single.argv, cwd) if single else whole

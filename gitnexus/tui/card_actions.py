@@ -90,7 +90,7 @@ class CardActions:
         ):
             raise Failed(f"{run} is {opened_run.view().status}", hint="start a new run for more")
         if opened_run.is_driven():
-            raise Failed(f"{run} is at work already")
+            raise Failed(f"{run} is already running")
         self._chat.watch.follow(run)
         self._chat.active = run
         self._chat.commands.do(("resume", run, "--unattended", "--json"), self._report_driver_failure, run)
@@ -116,7 +116,7 @@ class CardActions:
                 chat.say("nexus", f"{run} is stopping; /resume {run} continues it", run)
                 return
         if not chat.commands.stop():
-            words = f"{run} does nothing right now" if run else "nothing is at work"
+            words = f"{run} is not doing anything right now" if run else "nothing is running"
             raise Failed(words, hint="/quit or Ctrl-Q leaves")
         chat.say("nexus", "stopping the started commands")
 
@@ -207,7 +207,7 @@ class CardActions:
         card, rest = self._find_waiting_card(words[1:], "approve")
         key = _require_key(card, words[0])
         if key.means not in ("approve", "start"):
-            raise Invalid(f"{key.letter} is no yes", hint="/deny says no")
+            raise Invalid(f"{key.letter} does not approve", hint="/deny says no")
         self.do(card, key, " ".join(rest))
 
     def _find_waiting_card(self, words: tuple[str, ...], means: str) -> tuple[ChatCard, tuple[str, ...]]:

@@ -82,7 +82,7 @@ class Chat:
         with self._errors_shown():
             intent = slash.parse_chat_input(text, self._macros())
             if pasted and isinstance(intent, slash.LocalCommand) and intent.name == "approve":
-                raise Invalid("a paste approves nothing", hint="type it, or go to the card with Tab and press its key")
+                raise Invalid("a paste cannot approve", hint="type it, or go to the card with Tab and press its key")
             self.orders.follow(intent)
         return self._take_updates()
 
@@ -93,7 +93,7 @@ class Chat:
             card = self.cards.get(card_id)
             key = card.key(letter) if card else None
             if card is None or key is None:
-                raise Invalid(f"{letter} answers nothing here", hint="? explains the keys of a card")
+                raise Invalid(f"{letter} is not a key here", hint="? explains the keys of a card")
             if digest and digest != card.digest:
                 raise Invalid("the card has changed since you looked at it", hint="look at it again")
             self.card_actions.do(card, key, said)

@@ -29,7 +29,9 @@ class KeyGuard:
     def after_key_press(self, letter: str, now: float) -> "KeyGuard":
         """Return the guard after a key; `pending` is accepted after a pause, `refused` says why no key is."""
         if now - self.last < QUIET:
-            return replace(self, last=now, pending="", refused="that came as quickly as a paste, so it answers nothing")
+            return replace(
+                self, last=now, pending="", refused="that came as fast as a paste, so it does not count as an answer"
+            )
         if now - self.since < SEEN:
             return replace(self, last=now, pending="", refused="the card has only just come up; look at it first")
         return replace(self, last=now, pending=letter, refused="")

@@ -78,7 +78,7 @@ class PlainChat:
     def _answer_card(self, card: ChatCard, letter: str, rest: str) -> None:
         key = card.key(letter)
         if self._live and (self._is_pasted() or time.monotonic() - self._shown_at < SEEN):
-            self._write_line("that came as quickly as a paste, so it answers nothing")
+            self._write_line("that came as fast as a paste, so it does not count as an answer")
             return
         if key is not None and key.means == "edit" and self._live:
             self._chat.card_actions.edit_patch(card.id)

@@ -85,9 +85,7 @@ def entries_for_end(run: str, view: RunView) -> list[ChatEntry]:
         if not count:
             return [ChatEntry("nexus", f"{run} is completed; nothing was changed", run)]
         commits = "1 commit" if count == 1 else f"{count} commits"
-        return [
-            ChatEntry("nexus", f"{run} is completed, {commits}. /diff {run} shows it, /land {run} brings it home", run)
-        ]
+        return [ChatEntry("nexus", f"{run} is completed, {commits}. /diff {run} shows it, /land {run} merges it", run)]
     if view.status == "failed":
         return [ChatEntry("error", f"{run} failed: {one_line(view.why, _LONGEST)}", run)]
     return []

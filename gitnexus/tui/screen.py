@@ -182,7 +182,7 @@ class ChatApp(App[None]):
         card, key = self._asking
         self._ask_in_input(None)
         if pasted and key.means == "approve":
-            self._show_updates([ChatEntry("error", "a paste approves nothing; type the word")])
+            self._show_updates([ChatEntry("error", "a paste cannot approve; type the word")])
             return
         self._show_updates(await self.ask(lambda: self.chat.answered(card.id, key.letter, text, digest=card.digest)))
         self._look_at_next_card()
@@ -244,7 +244,7 @@ class ChatApp(App[None]):
         """Ignore a paste outside of the input: it answers nothing."""
         if self.stream.has_focus:
             event.stop()
-            self._draw_note("a paste answers nothing")
+            self._draw_note("a paste cannot answer")
 
     def _move_between_cards(self, stream: Stream, key: str) -> bool:
         cards = [card.id for card in stream.cards()]
@@ -279,7 +279,7 @@ class ChatApp(App[None]):
             return
         key = card.key(letter)
         if key is None:
-            self._draw_note(f"{letter} answers nothing here; ? explains the keys")
+            self._draw_note(f"{letter} is not a key here; ? explains the keys")
         elif key.asks:
             self._ask_in_input((card, key))
         elif key.means == "edit":

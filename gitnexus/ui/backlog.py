@@ -20,7 +20,7 @@ R = TypeVar("R")
 
 
 def with_backlog(command: "Callable[Concatenate[OpenBacklog, P], R]") -> Callable[..., R]:
-    """Pass the backlog to a command, with hand edits taken in, and add the option --project."""
+    """Pass the backlog to a command, with hand edits committed, and add the option --project."""
 
     def opened(*args: Any, in_project: str | None, **kwargs: Any) -> R:
         from gitnexus.projects.open_backlog import open_backlog

@@ -66,7 +66,7 @@ def _error_from_usage(exc: click.ClickException) -> NexusError:
     ctx = getattr(exc, "ctx", None)
     where = ctx.command_path if ctx is not None else "git nexus"
     known: Any = message[:1].lower() + message[1:] if not message.startswith(where) else message
-    return BadUsage(known, hint=f"{where} -h shows how it is called", fix=f"{where} -h")
+    return BadUsage(known, hint=f"{where} -h shows its usage", fix=f"{where} -h")
 
 
 def _error_from_system(exc: OSError) -> NexusError:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gitnexus.app.harness_install import InstallOutcome, InstallStatus
     from gitnexus.harness.install.transition import InstallFileChange
 
-_DONE = {"created": "made", "edited": "added to", "deleted": "deleted"}
+_DONE = {"created": "created", "edited": "added to", "deleted": "deleted"}
 _UNDONE = {**_DONE, "edited": "restored"}
 
 
@@ -61,12 +61,14 @@ def format_install_outcome(done: "InstallOutcome", dry_run: bool, *, out: bool) 
     """Return an installation as text."""
     name = f"{done.row.name} ({'a plugin folder' if done.is_plugin else f'{done.scope} scope'})"
     if not done.changes:
-        nothing = f"{name}: nothing of git nexus is installed." if out else f"{name}: everything is there already."
+        nothing = (
+            f"{name}: nothing of git nexus is installed." if out else f"{name}: nothing to do, everything is installed."
+        )
         return "\n".join([nothing, *(f"  note: {one_line(note, 300)}" for note in done.notes)])
     if dry_run:
         head = f"{name}: {count_of(len(done.changes), 'file')} would change. Nothing was written."
         return "\n".join([head, "", *(diff_of_change(change) for change in done.changes), *_note_lines(done)])
-    head = f"{name}: git nexus is out." if out else f"{name}: git nexus is in."
+    head = f"{name}: git nexus is removed." if out else f"{name}: git nexus is installed."
     lines = [
         [(_UNDONE if out else _DONE)[file_change_word(change)], _relative_path(change.path)] for change in done.changes
     ]

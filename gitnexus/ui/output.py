@@ -69,7 +69,7 @@ def print_note(text: str) -> None:
 
 
 def with_nexus(command: "Callable[Concatenate[Nexus, P], R]") -> Callable[P, R]:
-    """Pass the open project of the current folder to a command, with hand edits taken in."""
+    """Pass the open project of the current folder to a command, with hand edits committed."""
 
     def opened(*args: P.args, **kwargs: P.kwargs) -> R:
         nexus = open_nexus(start_folder(current_invocation(click.get_current_context())))
@@ -80,7 +80,7 @@ def with_nexus(command: "Callable[Concatenate[Nexus, P], R]") -> Callable[P, R]:
                 return command(nexus, *args, **kwargs)
             finally:
                 for path in dict.fromkeys(nexus.state.snapshot.unreadable):
-                    print_note(f"{path} is missing or damaged in git: git nexus doctor --fix mends what it can")
+                    print_note(f"{path} is missing or damaged in git: git nexus doctor --fix repairs what it can")
         finally:
             nexus.close()
 

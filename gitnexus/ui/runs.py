@@ -51,7 +51,7 @@ def review_action(run: "OpenRun", action: str) -> bool:
 
     now = rebase_waiting_patch(run, action)
     if now is None:
-        click.echo(f"{action} is given up: {one_line(run.view().actions[action].why, 300)}", err=True)
+        click.echo(f"{action} is withdrawn: {one_line(run.view().actions[action].why, 300)}", err=True)
         return True
     if now != action:
         click.echo(f"the branch moved, so {now} is proposed instead of {action}", err=True)
@@ -75,7 +75,7 @@ def review_action(run: "OpenRun", action: str) -> bool:
         except Conflict as exc:
             if run.view().actions[action].status != "denied":
                 raise
-            click.echo(f"{action} is given up: {exc.message}", err=True)
+            click.echo(f"{action} is withdrawn: {exc.message}", err=True)
             return True
         click.echo(f"approved {action}", err=True)
         return True

@@ -19,7 +19,7 @@ R = TypeVar("R")
 
 
 def with_standpoint(command: "Callable[Concatenate[Standpoint, P], R]") -> Callable[..., R]:
-    """Pass the standpoint to a command, with hand edits taken in, and add the option --project."""
+    """Pass the standpoint to a command, with hand edits committed, and add the option --project."""
 
     def opened(*args: Any, in_project: str | None, **kwargs: Any) -> R:
         with opened_standpoint(in_project) as standpoint:

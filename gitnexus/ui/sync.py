@@ -25,15 +25,15 @@ def sync_result_as_json(done: "SyncResult", dry_run: bool) -> dict[str, object]:
 
 def format_sync_result(done: "SyncResult", dry_run: bool) -> str:
     """Return the result of a sync as text."""
-    would = "Would take" if dry_run else "Took"
+    would = "Would receive" if dry_run else "Received"
     lines = []
     if done.pulled:
         lines.append(f"{would} from {done.remote}: {', '.join(done.pulled)}")
     if done.pushed:
-        give = "Would give" if dry_run else "Gave"
+        give = "Would send" if dry_run else "Sent"
         lines.append(f"{give} to {done.remote}: {', '.join(done.pushed)}")
     if not lines:
-        lines.append(f"Nothing new between here and {done.remote}.")
+        lines.append(f"Already up to date with {done.remote}.")
     lines += [f"  {one_line(text, 300)}" for text in done.said]
-    lines += [f"  not taken: {one_line(path, 80)}: {one_line(why, 200)}" for path, why in done.held.items()]
+    lines += [f"  not accepted: {one_line(path, 80)}: {one_line(why, 200)}" for path, why in done.held.items()]
     return "\n".join(lines)

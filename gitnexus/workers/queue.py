@@ -83,8 +83,8 @@ def push_order(state: State, remote: Remote, order: RunOrder, along: Sequence[Pu
         if outcome.kind not in ("done", "same") and "atomic" not in outcome.why:
             refused = outcome.kind == "refused" and not remote.state_branch
             raise Failed(
-                f"{remote.shown} does not take {remote.there(ref)}: {outcome.why}",
-                hint="this host may take nothing but branches: git nexus sync --probe finds out" if refused else None,
+                f"{remote.shown} does not accept {remote.there(ref)}: {outcome.why}",
+                hint="this host may accept only branches: git nexus sync --probe finds out" if refused else None,
                 fix=f"git config remote.{remote.remote}.nexusWireRef {USUAL_STATE_BRANCH}"
                 if refused
                 else "git nexus sync",

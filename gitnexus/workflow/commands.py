@@ -83,7 +83,7 @@ def parse_custom_macro(name: str, raw: bytes) -> CustomMacro:
     """Return the macro in a file. Raises: Invalid, naming the file and the position."""
     where = f"{FOLDER}/{name[:60]}.md"
     if not _NAME.fullmatch(name):
-        raise Invalid(f"{where}: a macro's name is small letters, digits and dashes", hint="rename the file")
+        raise Invalid(f"{where}: a macro's name is lower-case letters, digits and dashes", hint="rename the file")
     if name in MACROS:
         raise Invalid(f"{where}: {name} is built in", hint="rename the file")
     head, text = _split_front_matter(raw, where)

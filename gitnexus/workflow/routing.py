@@ -56,7 +56,7 @@ class RoutingInputs(NamedTuple):
 def propose_workflow(prompt: str, known: RoutingInputs, *, model: bool = True) -> WorkflowProposal:
     """Return the workflow that a prompt asks for. Without `model` only the rules decide. Raises: Invalid, NotFound."""
     if not prompt.strip():
-        raise Invalid("say what to do", hint='git nexus route "fix the parser"')
+        raise Invalid("there is nothing to run: give a prompt or a command", hint='git nexus route "fix the parser"')
     if len(prompt) > LONGEST_PROMPT:
         raise Invalid(
             f"the prompt is longer than {LONGEST_PROMPT} characters", hint="put it into a file and name the file"

@@ -73,7 +73,9 @@ def definition_from_prompt(
 ) -> RunDefinition:
     """Return the one-node workflow that gives a prompt to an agent. Raises: Invalid."""
     if not prompt.strip():
-        raise Invalid("say what to do", hint='git nexus run "fix the parser" --agent claude')
+        raise Invalid(
+            "there is nothing to run: give a prompt or a command", hint='git nexus run "fix the parser" --agent claude'
+        )
     node = RunNode(id="main", adapter=adapter, role=role, prompt=prompt, way=way, model=model, argv=argv)
     return RunDefinition(name=adapter, nodes=(node,), budgets=budgets or RunBudgets())
 

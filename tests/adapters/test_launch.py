@@ -113,7 +113,7 @@ def test_an_agent_that_cannot_be_held_to_a_role_is_not_started_in_it(name: str, 
     with pytest.raises(Invalid) as refused:
         ADAPTERS[name].launch(replace(fit(job, ADAPTERS[name]), denied=("shell_command_exec",)))
 
-    assert refused.value.message == f"{name} cannot be held to what a role may not do"
+    assert refused.value.message == f"{name} cannot enforce the limits of a role"
 
 
 @pytest.mark.parametrize("name", ["claude", "codex", "gemini", "opencode"])

@@ -79,7 +79,7 @@ def test_it_waits_for_a_file(job: AgentJob, tmp_path: Path) -> None:
     _, late = play(job, {"do": "wait", "path": "never", "seconds": 0})
 
     assert ended.message == "It came."
-    assert late.message == "never did not come within 0 seconds"
+    assert late.message == "never did not appear within 0 seconds"
 
 
 def test_a_proposer_writes_and_runs_nothing_itself(job: AgentJob, tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_without_a_server_a_proposal_fails_in_words(job: AgentJob) -> None:
     _, missing = play(replace(job, server=("/no/such/program",)), propose)
 
     assert none.message == "there is no tool server to propose to"
-    assert gone.message.startswith("the tool server went away")
+    assert gone.message.startswith("the tool server closed the connection")
     assert missing.message.startswith("the tool server does not start")
 
 

@@ -35,8 +35,8 @@ def test_status_tells_what_waits_for_a_person(project: Path, nexus: Nexus) -> No
 
     done = nexus("status")
 
-    assert "look     .nexus/rules/r.json: not valid JSON" in done.stdout
-    assert "look     .nexus/rules/x.md.mine-abc1234 waits to be merged" in done.stdout
+    assert "warning  .nexus/rules/r.json: not valid JSON" in done.stdout
+    assert "warning  .nexus/rules/x.md.mine-abc1234 waits to be merged" in done.stdout
     assert "next     repair the files that are left as they are" in done.stdout
     assert ".nexus/rules/r.json is left as it is" in done.stderr
 
@@ -117,7 +117,7 @@ def test_the_doctor_tells_at_which_level_commands_run_and_what_the_policy_asks_f
 
     assert re.search(r"^(ok|warning) +sandbox +commands run at L[0-3]: ", shown, re.MULTILINE)
     assert refused.returncode == 1
-    assert "the sandbox is set to L0, and the policy requires at least L1 at least" in refused.stdout
+    assert "the sandbox is set to L0, and the policy requires at least L1" in refused.stdout
 
 
 def test_the_doctor_mends_what_somebody_broke(project: Path, nexus: Nexus) -> None:
@@ -229,4 +229,4 @@ def test_reading_goes_on_when_edits_cannot_be_taken_in(project: Path, nexus: Nex
         done = nexus("status")
 
     assert done.returncode == 0
-    assert "your changes in .nexus/ are not taken in yet" in done.stderr
+    assert "your edits in .nexus/ are not committed yet" in done.stderr

@@ -51,7 +51,7 @@ def test_a_blob_whose_bytes_lie_in_the_checkout_comes_back_and_no_change_is_lost
 
     assert told.returncode == 1
     assert "missing or damaged in git: memory/note-1.md" in told.stdout
-    assert "memory/note-1.md is back" in shown
+    assert "restored memory/note-1.md" in shown
     assert run_git(kept.place, "rev-parse", STATE_REF) == tip
     assert run_git(kept.place, "fsck", "--no-dangling") == ""
     assert "text 1" in kept.ok("memory", "show", "note-1")
@@ -113,7 +113,7 @@ def test_what_only_a_remote_has_is_fetched_from_there(kept: Nexus, tmp_path: Pat
 
     shown = kept("doctor", "--fix").stdout
 
-    assert "memory/note-1.md is back, from origin" in shown
+    assert "restored memory/note-1.md from origin" in shown
     assert run_git(kept.place, "merge-base", STATE_REF, tip.strip()) == tip
     assert run_git(kept.place, "fsck", "--no-dangling") == ""
 
@@ -161,7 +161,7 @@ def test_a_disk_that_refuses_to_take_what_is_there_loses_none_of_it(
             mend_state(discover(kept.place))
 
     assert run_git(kept.place, "rev-parse", STATE_REF) == tip
-    assert "memory/note-1.md is back" in kept.ok("doctor", "--fix")
+    assert "restored memory/note-1.md" in kept.ok("doctor", "--fix")
     assert "text 1" in kept.ok("memory", "show", "note-1")
 
 

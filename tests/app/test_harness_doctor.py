@@ -64,7 +64,7 @@ def test_gemini_tells_of_the_server_on_stderr(told: str, state: str, words: str,
             '{"mcp": {"nexus": {}}, "plugin": []}',
             "",
             "problem",
-            "opencode does not load the plugin: nothing is stopped",
+            "opencode does not load the plugin: nothing is blocked",
         ),
         ('{"plugin": ["file:///x/git-nexus.js"], "a": "nexus"}', "1", "problem", "OPENCODE_PURE is set"),
         ("nexus [", "", "warning", "opencode did not report which plugins it loads"),
@@ -138,7 +138,7 @@ def test_a_hook_that_is_gone_is_a_problem(repository: Path, says: Path) -> None:
 
     found = {(finding.check, finding.state): finding.words for finding in examine_harness(repository, "gemini-cli")}
 
-    assert "does not have our hook for BeforeTool: nothing is stopped" in found["canary", "problem"]
+    assert "does not have our hook for BeforeTool: nothing is blocked" in found["canary", "problem"]
     assert found["files", "problem"] == ".gemini/settings.json: without ours"
 
 

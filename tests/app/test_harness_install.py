@@ -450,7 +450,7 @@ def test_settings_that_claude_code_would_pass_over_are_pointed_out(repository: P
     notes = put(repository, "claude-code")
     waits = next(one for one in install_statuses(repository, ["claude-code"]) if one.scope == "project").waits
 
-    words = "settings.json has a comment or a comma too many: the program passes over the whole file"
+    words = "settings.json has a comment or a trailing comma: the program ignores the whole file"
     assert [note for note in notes if note.endswith(words)]
     assert [note for note in waits if note.endswith(words)]
 
@@ -551,5 +551,5 @@ def test_init_installs_and_uninstall_takes_out(nexus: Nexus) -> None:
     assert untouched == ""
     assert "installed into Claude Code (16 files)" in told
     assert "Codex (project scope): the project is not trusted" in doctor
-    assert "took git nexus out of the files of codex" in out
+    assert "removed git nexus from the files of codex" in out
     assert tree(nexus.place) == before

@@ -33,12 +33,12 @@ def test_it_says_what_it_changed_and_how_to_undo_it(nexus: Nexus, sealed: Path) 
 
     assert re.sub(r"nx:[\w-]{43}", "nx:KEY", said) == (
         f"{nexus.place} is a project:\n"
-        f"  made your approver key in {sealed}/nexus/keys; keep a copy where only you can read it\n"
-        "  made refs/nexus/state, which stores plans, tasks, memory and history\n"
+        f"  created your approver key in {sealed}/nexus/keys; keep a copy where only you can read it\n"
+        "  created refs/nexus/state, which stores plans, tasks, memory and history\n"
         "  wrote a first policy.md that allows nothing by itself, and signed it\n"
-        "  remembered your key nx:KEY as the first approver here\n"
-        "  told git to ignore .nexus/ (in info/exclude, no tracked file)\n"
-        "  filled .nexus/, a checkout of that ref\n"
+        "  recorded your key nx:KEY as the first approver here\n"
+        "  added .nexus/ to info/exclude: git ignores it, and no tracked file changes\n"
+        "  checked out that ref into .nexus/\n"
         "  installed git hooks: pre-commit, pre-merge-commit, prepare-commit-msg, commit-msg, post-checkout\n"
         "  registered as buero, also b\n"
         "\n"
@@ -140,8 +140,8 @@ def test_a_folder_of_another_tool_is_taken_in_and_what_is_not_ours_stays(nexus: 
     assert state.read("memory/pattern-x.md") == b"X\n"
     assert state.read(".gitignore") == b"cache/\nstate/\n"
     assert state.read("their.db") is None
-    assert "took in the .nexus/ that was here" in shown
-    assert "left alone in .nexus/, not ours: their.db" in shown
+    assert "committed the files that were already in .nexus/" in shown
+    assert "left alone in .nexus/, not written by git nexus: their.db" in shown
     assert ".nexus/rules/broken.json is left as it is: not valid JSON" in shown
     assert (folder / "rules" / "broken.json").read_text() == '{"half'
     assert (folder / "their.db").read_text() == "binary"

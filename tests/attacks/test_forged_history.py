@@ -117,7 +117,7 @@ def test_a_log_that_nobody_known_signed_is_shown_as_claimed(ada: Machine, mallor
     assert proof.returncode == 0
     assert all(line.endswith("[claimed]") for line in proof.stdout.splitlines()[1:])
     assert ada("replay", run, "--verify", "--require-signed").returncode == 22
-    assert "all hold" not in proof.stderr and "events are only claimed" in proof.stderr
+    assert "all valid" not in proof.stderr and "events are only claimed" in proof.stderr
     assert "claimed, in the name of Mallory; no machine known here signed them" in proof.stderr
     assert (row["foreign"], row["claimed"]) == (True, True)
     assert all(json.loads(line)["claimed"] for line in ada.ok("replay", run, "--json").splitlines())
@@ -213,7 +213,7 @@ def test_what_an_approver_says_on_another_machine_counts_and_is_told_as_theirs(
     assert [one["status"] for one in ada.json("review", waiting)["runs"][0]["actions"]] == ["denied"]
     proof = ada("replay", waiting, "--verify").stderr
     assert "signed by the machine of Carol, for which Carol vouches" in proof
-    assert "all hold" in proof
+    assert "all valid" in proof
 
 
 def test_an_approver_does_not_speak_for_another_one(ada: Machine, hub: Path, waiting: str) -> None:
@@ -459,7 +459,7 @@ def test_a_log_of_ours_from_before_says_that_it_is_unsigned(ada: Machine, waitin
 
     assert proof.returncode == 0
     assert "unsigned, from before logs were signed" in proof.stderr
-    assert "all hold" in proof.stderr
+    assert "all valid" in proof.stderr
 
 
 def test_forged_events_do_not_follow_a_log_of_ours_from_before(ada: Machine, hub: Path, waiting: str) -> None:

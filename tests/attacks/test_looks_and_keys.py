@@ -213,7 +213,7 @@ def test_a_key_can_be_encrypted_and_signs_only_with_its_passphrase(
     keys.verify_signature(signer.public, b"text", keys.own_signer().sign(b"text"))
     read_passphrase.cache_clear()
     secret.write_text("wrong\n")
-    with pytest.raises(Failed, match="not opened by that passphrase"):
+    with pytest.raises(Failed, match="cannot be decrypted with that passphrase"):
         keys.own_signer().sign(b"text")
     secret.chmod(0o644)
     with pytest.raises(Failed, match="read by others"):
@@ -253,7 +253,7 @@ def test_doctor_closes_a_home_that_is_open(nexus: Nexus, project: Path) -> None:
     (home / "cache").mkdir(exist_ok=True)
     (home / "cache").chmod(0o755)
 
-    assert "others can look into" in nexus("doctor").stdout
+    assert "other users can read" in nexus("doctor").stdout
     nexus("doctor", "--fix")
 
     assert [path.stat().st_mode & 0o777 for path in (home, home / "cache")] == [0o700, 0o700]
@@ -266,8 +266,8 @@ def test_init_says_that_a_home_is_open_and_what_closes_it(nexus: Nexus, project:
     said = nexus.ok("init")
     nexus("doctor", "--fix")
 
-    assert f"note: others can look into {home}: git nexus doctor --fix closes it to them" in said
-    assert "others can look into" not in nexus.ok("init")
+    assert f"note: other users can read {home}: git nexus doctor --fix makes it private" in said
+    assert "other users can read" not in nexus.ok("init")
 
 
 def test_init_closes_a_home_at_its_usual_place(
@@ -280,7 +280,7 @@ def test_init_closes_a_home_at_its_usual_place(
 
     said = nexus.ok("init")
 
-    assert f"closed {home} to others" in said
+    assert f"made {home} private" in said
     assert home.stat().st_mode & 0o777 == 0o700
 
 

@@ -189,7 +189,7 @@ def test_what_a_vouched_worker_writes_is_known_to_be_its_owners(ada: Machine, hu
     assert done == [made.id], said
     proof = ada("replay", made.id, "--verify").stderr
     assert "signed by the machine of Bob, for which Ada vouches" in proof
-    assert "all hold" in proof
+    assert "all valid" in proof
 
 
 @pytest.mark.slow

@@ -49,5 +49,5 @@ def test_doctor_names_a_folder_below_the_first_level_and_closes_it(nexus: Nexus)
     told = json.loads(nexus("doctor", "--json").stdout)["findings"]
     nexus("doctor", "--fix")
 
-    assert [row["message"] for row in told if row["check"] == "home"] == [f"others can look into {inner}"]
+    assert [row["message"] for row in told if row["check"] == "home"] == [f"other users can read {inner}"]
     assert inner.stat().st_mode & 0o777 == 0o700

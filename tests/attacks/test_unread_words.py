@@ -357,7 +357,7 @@ def test_the_command_says_which_rule_and_which_words(place: Path, nexus: Nexus) 
     done = nexus("run", "--", "sh", "-c", "git ls-files | xargs cat")
 
     assert done.returncode != 0
-    told = "`xargs cat` does not tell which files it reads, and user.customers denies some (deny read customers/**)"
+    told = "`xargs cat` does not say which files it reads, and user.customers denies some (deny read customers/**)"
     assert told in done.stdout + done.stderr
     assert nexus("run", "--", "grep", "-r", "x", ".").returncode == 20
 
@@ -439,23 +439,23 @@ def test_another_worktree_and_a_link_from_outside_are_no_way_in(place: Path) -> 
 
 REASONS = {
     "cd cust*; cat list.csv": "it reaches customers",
-    "cd $D; cat list.csv": "`cd $D` does not tell which folder it enters",
+    "cd $D; cat list.csv": "`cd $D` does not say which folder it enters",
     "git stash": "git stash alone is not known to be harmless",
     "git rebase HEAD": "git rebase is not known to be harmless",
     "git reset HEAD": "git reset is not known to be harmless",
-    "vim -c ':r src/a.py'": "`vim -c :r src/a.py` does not tell",
+    "vim -c ':r src/a.py'": "`vim -c :r src/a.py` does not say",
     ". customers/list.csv": "customers/list.csv: deny read",
-    ". src/a.py": "no rule allows to run .",
+    ". src/a.py": "no rule allows running .",
     "env -C customers cat list.csv": "customers: deny read",
     "make": "it runs the recipes of a file in the tree",
     "curl x": "it reaches the network",
     "cat .env": "keeps secret",
     "echo x > .git/config": ".git",
     "sudo ls": "it acts as another user",
-    "cp src/a.py ../x": "no rule allows to run cp",
+    "cp src/a.py ../x": "no rule allows running cp",
     "git push": "it reaches another repository",
     "find . -delete": "it reaches customers/list.csv",
-    "xargs cat < names": "`xargs cat` does not tell which files",
+    "xargs cat < names": "`xargs cat` does not say which files",
     "cat customers/list.csv": "deny read customers/**",
     "cat file-link": "customers/list.csv",
 }

@@ -308,7 +308,7 @@ def test_what_cannot_be_shown_whole_is_refused_with_that_reason_and_a_way_on(nex
 
     assert refused.returncode == ASKED
     assert "a1 of" in refused.stderr
-    assert "cannot be shown whole" in refused.stderr
+    assert "cannot be shown completely" in refused.stderr
     assert "private-key, 27 bytes, line 2 of a.py" in refused.stderr
     assert f"git nexus review {desk.record.id} and u show it, which is recorded" in refused.stderr
     assert f"git nexus approve {desk.record.id} a1@{digest} approves exactly that, and records" in refused.stderr

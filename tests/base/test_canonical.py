@@ -57,7 +57,7 @@ def test_a_document_ends_with_one_newline() -> None:
         (b'{"a":NaN}', "NaN is not a JSON number"),
         (b"[Infinity]", "Infinity is not a JSON number"),
         (b"[9007199254740992]", "larger than 2^53"),
-        (b'["\\ud800"]', "half of a surrogate pair"),
+        (b'["\\ud800"]', "an unpaired surrogate"),
         (b"\xff", "byte 0 is not UTF-8"),
         (b"[" * 100_000, "nested too deeply"),
         (b"", "Expecting value"),

@@ -170,8 +170,8 @@ def test_a_package_can_be_checked_and_given_its_manifest(nexus: Nexus, tmp_path:
     first = nexus.ok("catalog", "manifest", str(root))
     second = nexus.ok("catalog", "manifest", str(root))
 
-    assert (first, second) == ("Written.\n", "It is current.\n")
-    assert nexus.ok("catalog", "check", str(root)) == f"{root} is whole: 1 role, 1 skill.\n"
+    assert (first, second) == ("Written.\n", "manifest.json is up to date.\n")
+    assert nexus.ok("catalog", "check", str(root)) == f"{root} is valid: 1 role, 1 skill.\n"
     assert asked(nexus, "catalog", "check", str(root))["whole"] is True
     assert asked(nexus, "catalog", "check")["source"] == "built-in"
 

@@ -37,7 +37,7 @@ def test_where_nobody_can_be_asked_a_command_is_not_run(nexus: Nexus) -> None:
     done = nexus("tool", "cmd.run", '{"argv": ["touch", "made"]}')
 
     assert done.returncode == 21
-    assert json.loads(done.stdout)["error"] == "a person has to approve this first: no rule allows to run touch"
+    assert json.loads(done.stdout)["error"] == "a person has to approve this first: no rule allows running touch"
     assert not (nexus.place / "made").exists()
     assert [kind for kind, _ in events(nexus.place)] == ["workflow.started", "action.proposed", "action.judged"]
 

@@ -79,7 +79,7 @@ def test_a_lock_that_can_still_not_be_removed_is_known_and_goes_with_a_later_com
     change_refs("update-ref", "refs/nexus/runs/x", "HEAD", git_dir=project / ".git")
 
     assert left.exists()
-    assert "packed-refs.lock is there since" in nexus("doctor").stdout
+    assert "packed-refs.lock has existed for" in nexus("doctor").stdout
     nexus.ok("status")
     assert not left.exists()
     assert [*(project / ".git" / "nexus" / "ref-changes").iterdir()] == []
@@ -109,7 +109,7 @@ def test_the_doctor_tells_who_left_a_lock(project: Path, nexus: Nexus) -> None:
 
     told = nexus("doctor")
 
-    assert "packed-refs.lock is there since 12" in told.stdout
+    assert "packed-refs.lock has existed for 12" in told.stdout
     assert "left by git nexus clean, process 4711, which has ended" in told.stdout
 
 
@@ -139,7 +139,7 @@ def test_a_new_packed_refs_is_left_alone_while_somebody_else_has_the_lock(
     with pytest.raises(RefLocked) as refused:
         change_refs("update-ref", "-d", "refs/nexus/runs/x", git_dir=project / ".git")
 
-    assert refused.value.message.startswith("packed-refs.lock is there since 12")
+    assert refused.value.message.startswith("packed-refs.lock has existed for 12")
     assert [path for path in left if not path.exists()] == []
 
 

@@ -38,7 +38,7 @@ def test_clean_takes_the_folder_and_the_next_command_brings_it_back(noted: Path,
     done = nexus("status")
 
     assert "1 memory" in done.stdout
-    assert done.stderr == "put 22 missing files back into .nexus/\n"
+    assert done.stderr == "restored 22 missing files in .nexus/\n"
     assert (noted / ".nexus" / "memory" / "a.md").read_text() == "note\n"
 
 

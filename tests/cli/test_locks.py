@@ -116,7 +116,7 @@ def test_the_doctor_sees_every_lock_and_puts_aside_what_nobody_holds(project: Pa
     nexus.ok("doctor", "--fix")
 
     assert told.returncode == 1
-    assert [name for name in names if f"{name} is there since" not in told.stdout] == []
+    assert [name for name in names if f"{name} has existed for" not in told.stdout] == []
     assert [file for file in left if file.exists()] == []
     assert young.exists()
 
@@ -156,7 +156,7 @@ def test_a_lock_of_somebody_else_is_named_with_what_to_do(project: Path, life: L
 
     assert left.exists()
     assert refused.value.hint is not None
-    assert refused.value.hint.startswith("packed-refs.lock is there since 12")
+    assert refused.value.hint.startswith("packed-refs.lock has existed for 12")
     assert refused.value.hint.endswith(f"rm '{left}'")
 
 

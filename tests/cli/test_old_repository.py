@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from gitnexus.ui.output import count_of
 from tests.conftest import Nexus, Templates, run_git
 from tests.old_repository import OldRepository, restore
 
@@ -65,7 +66,8 @@ def test_the_log_of_each_run_verifies(
 
     assert done.returncode == 0, done.stderr
     told = done.stdout + done.stderr
-    assert f"{events} events in one chain, {tokens} tokens, {commits} commits: all hold" in told
+    counted = f"{count_of(events, 'event')} in one chain, {count_of(tokens, 'token')}, {count_of(commits, 'commit')}"
+    assert f"{counted}: all valid" in told
     assert "signed by the machine of Old Person, this machine" in told
     # What the engine of that version did, the engine of this one does again.
     assert ("the same state sha256:" in told) == (word in ("asking", "workflow"))

@@ -228,7 +228,7 @@ def _policy_trust(stage: Stage) -> Words:
 
 def _must_be_signed(stage: Stage) -> None:
     told = stage.nexus("policy", "trust")
-    assert "All that must be signed is signed" in told, told
+    assert "Everything that needs a signature is signed" in told, told
 
 
 def _doctor_fix(stage: Stage) -> Words:

@@ -330,8 +330,8 @@ def test_people_read_plan_cycle_and_history(nexus: Nexus) -> None:
     )
     assert nexus("cycle", "close", "--refuse-open").returncode == 23
     assert nexus.ok("cycle", "close").startswith(
-        "Closed on main: a plan, 1 decision, 2 tasks. The history holds 1 cycle."
+        "Closed on main: a plan, 1 decision, 2 tasks. The history now has 1 cycle."
     )
     assert nexus.ok("history", "sqlite").splitlines()[1] == "    Which engine?: SQLite"
-    assert nexus.ok("history", "nothing like it") == "No closed cycle contains that.\n"
+    assert nexus.ok("history", "nothing like it") == "No closed cycle matches.\n"
     assert json.loads(nexus.ok("history", "--json"))["total"] == 1

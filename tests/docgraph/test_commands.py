@@ -23,7 +23,7 @@ def test_an_agenda_from_its_beginning_to_a_phase_that_is_done(project: Path, nex
     assert nexus("agenda", "phase", "done", "core_loop").returncode == 1
     nexus.ok("agenda", "tick", "write")
     nexus.ok("agenda", "phase", "done", "core_loop")
-    assert nexus.ok("agenda", "phase", "done", "core_loop") == "It is so already.\n"
+    assert nexus.ok("agenda", "phase", "done", "core_loop") == "Nothing to change.\n"
     assert nexus.ok("agenda", "check") == "It is consistent: 1 phase, 0 papers on the state.\n"
     assert nexus.ok("agenda", "show", "#PHASES") == "PHASES:\n- [x] [Core loop](docs/phases/core_loop.md)\n"
     assert run_git(project, "status", "--porcelain") == "?? AGENDA.md\n?? docs/\n"

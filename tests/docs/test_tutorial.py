@@ -96,7 +96,7 @@ def test_the_demo_runs_to_its_end_from_any_folder_and_leaves_nothing(
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr == ""
-    told = ["Approve?", "Nexus-Approval: nx1.", '"passed": 1', "(people release)", "stopped", "all hold", "is on main",
+    told = ["Approve?", "Nexus-Approval: nx1.", '"passed": 1', "(people release)", "stopped", "all valid", "is on main",
             "4 commits: 4 approved", "what it changes is not what was approved"]  # fmt: skip
     at = [done.stdout.index(words) for words in told]
     assert at == sorted(at)

@@ -189,7 +189,7 @@ def test_a_broken_store_lets_a_checkout_go_on_and_says_why(project: Path, tmp_pa
     done = subprocess.run(argv, cwd=project, capture_output=True, text=True, check=False)
 
     assert done.returncode == 0
-    assert "git nexus: post-checkout was left undone:" in done.stderr
+    assert "git nexus: post-checkout was skipped:" in done.stderr
 
 
 def test_a_gate_without_its_program_stays_shut_and_says_why(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -203,7 +203,7 @@ def test_a_gate_without_its_program_stays_shut_and_says_why(project: Path, monke
     refused = commit(project, "-m", "x")
 
     assert refused.returncode == 1
-    assert "the program git-nexus is not to be found" in refused.stderr
+    assert "the program git-nexus was not found" in refused.stderr
 
 
 def test_an_ordinary_commit_says_nothing(project: Path) -> None:

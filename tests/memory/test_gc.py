@@ -79,7 +79,7 @@ def test_every_signal_that_is_set_must_hold() -> None:
         ({"gc": {"daysSinceAccess": -1}}, "cannot be negative"),
         ({"gc": {"days": 1}}, "days is not known"),
         ({"overlap": 0.0}, "overlap should be above 0"),
-        ({"categories": ["Two Words"]}, "one word in small letters"),
+        ({"categories": ["Two Words"]}, "one word in lower-case letters"),
     ],
 )
 def test_settings_that_break_a_rule_are_named(value: dict[str, object], words: str) -> None:

@@ -82,7 +82,7 @@ def test_a_hook_that_cannot_do_its_work_says_so_and_stops_nobody(noted: Path, ne
     event = nexus("hook", "harness", "claude-code", "lunch", stdin="{}")
 
     assert (broken.returncode, unknown.returncode, event.returncode) == (0, 0, 1)
-    assert broken.stderr.startswith("git nexus: post_tool_use was left undone: not valid JSON")
+    assert broken.stderr.startswith("git nexus: post_tool_use was skipped: not valid JSON")
     assert "there is no harness 'nobody'" in unknown.stderr
     assert "post_tool_use" in event.stderr
 

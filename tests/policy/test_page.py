@@ -30,7 +30,7 @@ def test_the_tables_of_the_page_are_those_of_the_code() -> None:
     assert re.findall(r"^\| `(builtin\.[\w-]+)` \| (.*) \|$", section("Refused"), re.MULTILINE) == list(
         REFUSALS.items()
     )
-    assert re.findall(r"^\| `(\w+)` \| (.*) \|$", section("Scopes of a yes"), re.MULTILINE) == scopes
+    assert re.findall(r"^\| `(\w+)` \| (.*) \|$", section("Scopes of an approval"), re.MULTILINE) == scopes
     for name, words in SLOT_WORDS.items():
         assert f"| `{{{name}}}` | {words} |" in section("Command patterns")
 

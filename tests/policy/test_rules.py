@@ -96,7 +96,7 @@ def test_the_first_page_of_the_editor_is_a_policy() -> None:
         (text("deny:\n  - write: ['a[b']"), "does not begin a plain set"),
         (text("deny:\n  - write: ['*a*b*c*d*e']"), "too many"),
         (text("deny:\n  - write: [a]\n    name: x\n  - write: [b]\n    name: x"), "two rules"),
-        (text("deny:\n  - write: [a]\n    name: X y"), "small letters"),
+        (text("deny:\n  - write: [a]\n    name: X y"), "lower-case letters"),
         (text("deny:\n  - write: [a]\n    network: full"), "belongs to a rule with run"),
         (text("deny:\n  - run: [a]\n    unconfined: true"), "belongs to a rule that allows"),
         (text("allow:\n  - run: [a]\n    unconfined: 1"), "should be true or false"),

@@ -38,7 +38,7 @@ def test_init_makes_a_key_a_first_approver_and_a_signed_policy_and_twice_is_harm
     said = nexus.ok("init", "--name", "a")
     place = nexus.place
 
-    assert "made your approver key in" in said and "wrote a first policy.md" in said
+    assert "created your approver key in" in said and "wrote a first policy.md" in said
     assert standing(place) == (True, "")
     assert [one.name for one in view(place).approvers_with_consent().active] == ["Test Person"]
     before = run_git(place, "rev-parse", "refs/nexus/state")
@@ -188,7 +188,7 @@ def test_a_clone_knows_the_approvers_and_asks_before_their_word_counts(
     run_git(project, "push", "-q", str(tmp_path / "hub"), "x:x", check=False)
     clone = tmp_path / "clone"
     run_git(project, "clone", "-q", str(project), str(clone))
-    assert "remembered your key" in Nexus(clone).ok("init", "--name", "mine")  # the same person, another clone
+    assert "recorded your key" in Nexus(clone).ok("init", "--name", "mine")  # the same person, another clone
     assert standing(clone)[0]
 
     monkeypatch.setenv("NEXUS_HOME", str(sealed / "somebody else"))

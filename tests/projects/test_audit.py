@@ -201,7 +201,7 @@ def test_the_audit_is_shown_newest_first_with_names(world: World, pair: tuple[Pr
     shown = nexus.ok("permissions", "--audit", "-n", "2")
     told = json.loads(nexus.ok("permissions", "--audit", "--limit", "2", "--json"))
 
-    words = "allowed  my-api  auth-lib:{}  git nexus task update  write held, write needed"
+    words = "allowed  my-api  auth-lib:{}  git nexus task update  has write, needs write"
     assert shown.splitlines() == [
         *(f"2026-02-01T12:00:00Z  {words.format(task)}" for task in ("T3", "T2")),
         "… 1 more: git nexus permissions --audit -n 3",

@@ -168,11 +168,9 @@ def test_what_is_wrong_gets_a_sentence_and_a_status_and_changes_nothing(nexus: N
 
 def test_grants_are_given_listed_and_taken_back(nexus: Nexus) -> None:
     assert nexus.ok("grant", ".", "api", "--permission", "write", "--reason", "shared contract") == (
-        "web holds write on my-api (before: read).\n"
+        "web now has write permission on my-api (before: read).\n"
     )
-    assert nexus.ok("permissions", "--list") == (
-        "web  →  my-api  write  shared contract\nWhere nothing was granted: read.\n"
-    )
+    assert nexus.ok("permissions", "--list") == ("web  →  my-api  write  shared contract\nBy default: read.\n")
     (row,) = told(nexus, "permissions", "--list")["permissions"]
     assert (row["from"], row["to"], row["permission"], row["reason"]) == ("web", "my-api", "write", "shared contract")
     assert told(nexus, "revoke", "web", "my-api")["previous"] == "write"

@@ -396,7 +396,7 @@ def test_a_task_that_was_edited_by_hand_counts_at_once(nexus: Nexus, web: Projec
     done = nexus("search", "renamed", "--json")
 
     assert refs(json.loads(done.stdout)["results"]) == ["web:T2"]
-    assert "took in what you changed in .nexus/: backlog/T2.json" in done.stderr
+    assert "committed your edits in .nexus/: backlog/T2.json" in done.stderr
 
 
 def test_commands_about_tasks_stand_where_they_are_told_to(

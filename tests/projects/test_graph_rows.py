@@ -239,4 +239,4 @@ def test_indexing_many_projects_shows_how_far_it_is_on_a_terminal_only(world: Wo
 
     assert "indexing 5 of 5: p4" in terminal(place, "git", "nexus", "index")
     done = Nexus(place)("index", "--rebuild")
-    assert (done.stdout, done.stderr) == ("5 projects, 0 tasks, 0 dependencies; 5 read again\n", "")
+    assert (done.stdout, done.stderr) == ("5 projects, 0 tasks, 0 dependencies; 5 projects read again\n", "")

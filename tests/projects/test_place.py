@@ -93,7 +93,7 @@ def test_a_project_that_was_named_and_is_not_there_is_an_error(world: World) -> 
         choose_project(world.root, "nobody")
     with pytest.raises(NotFound, match="gone is registered at"):
         choose_project(world.root, "gone")
-    with pytest.raises(NotFound, match="does not lie in a project"):
+    with pytest.raises(NotFound, match="is not in a project"):
         choose_project(world.root, "plain")
 
 

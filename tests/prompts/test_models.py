@@ -146,7 +146,7 @@ def test_without_a_terminal_what_is_missing_is_named(project: Path, nexus: Nexus
     refused = nexus("model", "add")
 
     assert refused.returncode != 0
-    assert "say it with --provider" in refused.stderr
+    assert "give it with --provider" in refused.stderr
 
 
 def test_a_project_names_no_command_that_prints_a_key(project: Path, nexus: Nexus, sealed: Path) -> None:

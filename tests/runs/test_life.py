@@ -271,7 +271,7 @@ def test_a_run_that_was_put_away_is_listed_only_with_all(nexus: Nexus, project: 
     nexus.ok("clean")
 
     assert before.startswith(f"nexus/{run}  completed ")
-    assert nexus.ok("runs") == "No run. git nexus run -- CMD starts one.\n"
+    assert nexus.ok("runs") == "No runs. git nexus run PROMPT or git nexus run -- CMD starts one.\n"
     assert nexus.ok("runs", "--all").startswith(f"{run}  completed ")
 
 

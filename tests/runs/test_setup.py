@@ -154,7 +154,7 @@ def test_nothing_is_copied_or_run_as_long_as_nobody_signed(ignoring: Path, nexus
     run = told["run"]
     assert isinstance(run, dict)
     assert events(nexus, run["id"]) == [
-        "set-up: passed over runs.copy and runs.setup, which nobody signed: git nexus policy trust"
+        "set-up: ignored runs.copy and runs.setup, which nobody signed: git nexus policy trust"
     ]
 
 
@@ -191,7 +191,9 @@ def test_a_set_up_that_fails_ends_the_run_with_the_reason_and_can_be_resumed(ign
     run = run_git(ignoring, "branch", "--format=%(refname:lstrip=3)", "--list", "nexus/*").strip()
 
     assert done.returncode == 1
-    assert "the set-up failed: sh -c echo no such mirror >&2; exit 3 left with status 3: no such mirror" in done.stdout
+    assert (
+        "the set-up failed: sh -c echo no such mirror >&2; exit 3 exited with status 3: no such mirror" in done.stdout
+    )
     assert done.stdout.endswith(f"Next: git nexus resume {run}\n")
 
     settings(ignoring, {"setup": [["true"]]})

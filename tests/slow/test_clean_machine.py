@@ -40,4 +40,4 @@ def test_the_catalog_comes_with_the_wheel(installed: Path, tmp_path: Path) -> No
     data = next((installed / "lib").glob("python*/site-packages/gitnexus/catalog/data"))
 
     assert "# Engineer" in must([program, "agents", "engineer"], tmp_path)
-    assert "is whole: 9 roles, 4 skills." in must([program, "catalog", "check", data], tmp_path)
+    assert "is valid: 9 roles, 4 skills." in must([program, "catalog", "check", data], tmp_path)

@@ -57,13 +57,13 @@ def test_a_full_disk_changes_nothing(small_disk: Path, life: str) -> None:
     shown = nexus("status")
 
     assert shown.returncode == 0
-    assert "your changes in .nexus/ are not taken in yet" in shown.stderr
+    assert "your edits in .nexus/ are not committed yet" in shown.stderr
     assert run_git(small_disk, "rev-parse", STATE_REF) == before
     assert note.read_text() == "edited\n"
     assert not list((small_disk / ".git").glob("fast_import_crash*"))
 
     filler.unlink()
-    assert "took in what you changed" in nexus("status").stderr
+    assert "committed your edits" in nexus("status").stderr
     assert run_git(small_disk, "show", f"{STATE_REF}:memory/a.md") == "---\nrev: 1\n---\nedited\n"
     assert run_git(small_disk, "fsck", "--strict") == ""
 
@@ -112,4 +112,4 @@ def test_a_full_disk_of_the_server_is_told_by_its_name_and_nothing_is_lost(small
     assert f"origin could not store {STATE_REF}: No space left on device" in refused.stderr
     assert "--probe" not in refused.stderr
     filler.unlink()
-    assert "Gave to origin: 1 task" in nexus.ok("sync")
+    assert "Sent to origin: 1 task" in nexus.ok("sync")

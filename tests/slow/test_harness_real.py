@@ -82,7 +82,7 @@ def test_doctor_proves_the_hooks_with_the_real_program_and_says_what_is_broken(
         file.write_text("{}")
     healthy, found = told(short, harness, path, keys)
     assert not healthy
-    assert "nothing is stopped" in found["canary"][0]
+    assert "nothing is blocked" in found["canary"][0]
 
 
 def test_claude_code_takes_the_plugin_folder(short: Path, sealed: Path, tmp_path: Path) -> None:

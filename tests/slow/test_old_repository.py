@@ -53,7 +53,7 @@ def test_another_machine_gets_all_of_it_and_verifies_it(
     for run in old.runs.values():
         told = clone("replay", run, "--verify")
         assert told.returncode == 0, told.stderr
-        assert "all hold" in told.stdout + told.stderr
+        assert "all valid" in told.stdout + told.stderr
 
 
 @pytest.mark.slow(seconds=8)
@@ -95,4 +95,4 @@ def test_clean_puts_away_what_is_done_with_and_the_rescued_patch_is_still_held(
     assert set(left) == {old.runs[word] for word in ("asking", "waiting", "workflow")}
     assert run_git(old.place, "show", f"refs/nexus/rescue/{old.runs['rescued']}:riddle.txt") == "what\n"
     told = nexus("replay", old.runs["landed"], "--verify")
-    assert "all hold" in told.stdout + told.stderr
+    assert "all valid" in told.stdout + told.stderr

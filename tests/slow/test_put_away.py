@@ -18,7 +18,7 @@ def test_completed_work_that_was_put_away_by_name_is_told_held_and_lands_all_the
 
     told = Nexus(ada.place).ok("clean", run)
 
-    assert f"it has not landed; git nexus land {run} still brings it in" in told
+    assert f"it has not landed; git nexus land {run} still lands it" in told
     assert f"refs/nexus/rescue/{run}" in refs(ada.place)
     ada.sync()
     bob.sync()

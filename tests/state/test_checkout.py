@@ -82,7 +82,7 @@ def test_a_hand_edit_becomes_its_own_commit(state: State, folder: Path) -> None:
 
     assert settled.taken == ["memory/a.md"]
     assert state.read("memory/a.md") == b"edited\n"
-    assert reasons(state)[0] == "state: take in the edit of memory/a.md"
+    assert reasons(state)[0] == "state: commit the edit of memory/a.md"
 
 
 def test_an_edit_of_the_same_size_in_the_same_instant_is_noticed(state: State, folder: Path) -> None:
@@ -121,7 +121,7 @@ def test_a_deleted_file_is_deleted_by_a_commit(state: State, folder: Path) -> No
     settle_hand_edits(state)
 
     assert state.read("memory/a.md") is None
-    assert reasons(state)[0] == "state: take in the edit of memory/a.md (deleted)"
+    assert reasons(state)[0] == "state: commit the edit of memory/a.md (deleted)"
     assert run_git(state.repo.folder, "show", "refs/nexus/state~1:memory/a.md") == "one\ntwo\nthree\n"
 
 

@@ -246,4 +246,4 @@ def test_a_log_and_a_branch_of_ours_are_not_written_over(ada: Clone, eve: State,
     done = ada.sync()
 
     assert run_git(ada.place, "for-each-ref", "refs/nexus/runs", "refs/heads") == before
-    assert [text.endswith("both stay as they are") for text in done.said] == [True, True]
+    assert [text.endswith("both stay unchanged") for text in done.said] == [True, True]

@@ -36,7 +36,7 @@ def test_the_pushed_copy_of_a_run_is_no_proof_that_its_work_is_elsewhere(ada: Cl
 
     told = nexus.ok("clean")
 
-    assert f"left as it is: it is not landed yet; git nexus land {run} brings it in, git nexus clean {run}" in told
+    assert f"left as it is: it is not landed yet; git nexus land {run} lands it, git nexus clean {run}" in told
     assert f"refs/heads/nexus/{run}" in refs(ada.place)
     assert f"{run} is on main" in nexus.ok("land", run)
 
@@ -218,5 +218,5 @@ def test_a_run_that_was_put_away_and_did_not_land_names_what_keeps_its_work(ada:
 
     refused = nexus("pr", run)
 
-    assert f"the branch nexus/{run} is gone: the run is completed, and was put away here" in refused.stderr
+    assert f"the branch nexus/{run} is gone: the run is completed, and was cleaned up here" in refused.stderr
     assert f"git branch rescued-{run} refs/nexus/rescue/{run}" in refused.stderr

@@ -143,7 +143,7 @@ def test_a_host_that_takes_only_branches_holds_the_state_on_one_and_a_clone_find
     bob.sync()
     ada.sync()
 
-    assert "does not take refs/nexus/*" in said
+    assert "does not accept refs/nexus/*" in said
     assert run_git(hub, "for-each-ref", "--format=%(refname)", "refs/nexus", "refs/heads/nexus-state").split() == [
         "refs/heads/nexus-state"
     ]
@@ -328,7 +328,7 @@ def test_state_goes_in_a_file_where_there_is_no_network(ada: Clone, bob: Clone, 
 
     said = Nexus(bob.place).ok("bundle", "apply", str(file))
 
-    assert said.startswith(f"Took from {file}: 1 task\n")
+    assert said.startswith(f"Received from {file}: 1 task\n")
     assert [bob.task(number)["title"] for number in (1, 2)] == ["one", "two"]
     assert "refs/nexus-sync/bundle" not in run_git(bob.place, "for-each-ref")
 

@@ -25,7 +25,7 @@ def test_keys_as_quick_as_a_paste_answer_nothing_also_not_the_last_of_them() -> 
         guard = guard.after_key_press(letter, now)
 
     assert guard.key_to_take(now + 10) == ""
-    assert "as quickly as a paste" in guard.refused
+    assert "as fast as a paste" in guard.refused
 
 
 def test_another_card_begins_anew() -> None:

@@ -129,7 +129,7 @@ def test_what_was_pasted_approves_nothing_also_as_a_command(project: Path) -> No
 
     chat.close()
     assert [one.text for one in updates if isinstance(one, ChatEntry) and one.speaker == "error"] == [
-        "a paste approves nothing (type it, or go to the card with Tab and press its key)"
+        "a paste cannot approve (type it, or go to the card with Tab and press its key)"
     ]
     assert chat.cards[sample.patch().id].waits
 
@@ -186,7 +186,7 @@ def test_what_is_left_waiting_is_told_by_the_status(nexus: Nexus, project: Path)
 def test_on_a_terminal_a_yes_in_a_paste_answers_nothing(nexus: Nexus, project: Path) -> None:
     nexus("run", "--", "sh", "-c", "echo x > new")
 
-    drawn = pasted(project, "what is this\ny\n", "as quickly as a paste")
+    drawn = pasted(project, "what is this\ny\n", "as fast as a paste")
 
     assert "card: patch a1" in drawn
     assert [row["waits"] for row in listed(nexus).values()] == ["1 waiting"]

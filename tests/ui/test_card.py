@@ -21,7 +21,7 @@ CARD = Card(
     summary="tidy the parser",
     verdict="ask",
     rule="silence",
-    why="no rule allows to write src/a.py",
+    why="no rule allows writing src/a.py",
     risk=2,
     tags=("build", "ci"),
     mode="default",
@@ -34,7 +34,7 @@ CARD = Card(
 GOLDEN = """\
 ┌ patch r1 a1  risk 2 of 4  ask
 │ tidy the parser
-│ rule     silence: no rule allows to write src/a.py
+│ rule     silence: no rule allows writing src/a.py
 │ base     0123456789ab
 │ tags     build, ci
 │ digest   sha256:0000000000000000000000000000000000000000000000000000000000000000

@@ -92,7 +92,7 @@ def test_a_host_that_refuses_the_queue_is_told_with_the_way_out(strict: Path, ad
     config.config_rows.cache_clear()
     bob, state = lease(ada, "261116-1503-k7fb", "x")
 
-    with pytest.raises(Failed, match=r"does not take refs/nexus/queue/.*hook declined") as refused:
+    with pytest.raises(Failed, match=r"does not accept refs/nexus/queue/.*hook declined") as refused:
         enqueue_run(state, resolve_remote(state, None), wish(), (), "")
     with pytest.raises(Failed, match="refuses refs/nexus/claims/"):
         bob.claimed()

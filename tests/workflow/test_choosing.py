@@ -74,7 +74,7 @@ def test_if_all_are_down_the_results_decide_who_says_so() -> None:
         ("claude failed: API Error: 401 Unauthorized", True),
         ("codex failed: unexpected status 503 Service Unavailable", True),
         ("gemini failed: You exceeded your current quota", True),
-        ("the program codex is not installed, and codex needs it", True),
+        ("the agent codex needs the program codex, which is not installed", True),
         ("the model cannot be reached: [Errno 111] Connection refused", True),
         ("the model is asked too often (429)", True),
         ("the model's server takes no such key (401)", True),

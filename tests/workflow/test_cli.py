@@ -69,7 +69,7 @@ def test_a_workflow_can_be_written_edited_and_checked(project: Path, nexus: Nexu
     assert "w.json: nodes[0]: type should be one of" in broken.stderr
     again = nexus("route", "--output", "w.json", "fix it")
     assert again.returncode == 1
-    assert "w.json is there already" in again.stderr
+    assert "w.json already exists" in again.stderr
 
 
 def test_the_definition_of_a_run_is_a_workflow_with_the_hash_that_it_has(project: Path, nexus: Nexus) -> None:

@@ -47,7 +47,7 @@ def test_a_command_has_to_be_said(argv: tuple[str, ...]) -> None:
 
 
 def test_a_prompt_has_to_be_said() -> None:
-    with pytest.raises(Invalid, match="say what to do"):
+    with pytest.raises(Invalid, match="there is nothing to run: give a prompt or a command"):
         definition_from_prompt(" \n", "claude")
 
 

@@ -203,7 +203,7 @@ def test_the_patch_says_exactly_that(place: Path, prompt: str, gone: str, there:
         ("replace TEH by the in crlf.txt", "“TEH” occurs in crlf.txt only with other capital letters"),
         ("replace foo by bar in blob.bin", "blob.bin is no text"),
         ("delete blob.bin", "delete it with a command, as in `git rm blob.bin`"),
-        ("move end.txt to crlf.txt", "crlf.txt is there already"),
+        ("move end.txt to crlf.txt", "crlf.txt already exists"),
         ("move end.txt to ../x.txt", "is not a path in this repository"),
         ("run `make` and delete end.txt", "ask for it on its own"),
     ],

@@ -14,7 +14,7 @@ agenda = LazyGroup(
             "Commands",
             "init",
             "gitnexus.cli.agenda.init:write_first_agenda",
-            "Write a first AGENDA.md, with the phases that are there.",
+            "Write a first AGENDA.md with the phases that exist.",
         ),
         (
             "Commands",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.option("--title", metavar="TEXT", default="", help="Its heading. Default: the project's name.")
 @with_nexus
 def write_first_agenda(nexus: "Nexus", title: str) -> None:
-    """Write a first AGENDA.md, with the phases that are there."""
+    """Write a first AGENDA.md with the phases that exist."""
     graph = load_doc_graph(nexus.state)
     paths = write_edits(graph, edits_for_new_agenda(graph, title or nexus.described()["name"]))
     print_answer(

@@ -23,4 +23,4 @@ def phase_as_json(doc: "Doc") -> dict[str, Any]:
 
 def format_written_paths(paths: list[str]) -> str:
     """Return the list of written files; the user commits them."""
-    return "\n".join(f"Wrote {path}." for path in paths) if paths else "It is so already."
+    return "\n".join(f"Wrote {path}." for path in paths) if paths else "Nothing to change."

@@ -30,5 +30,5 @@ def add_approver_key(nexus: "Nexus", key: str, name: str | None, confirm: str | 
     require_confirmation("Let this key approve here?", [new.key], [confirm] if confirm else [])
     made = add_approver(nexus.state, new)
     print_answer(
-        {"approver": approver_as_json(made)}, f"{one_line(made.name)} approves here now: {made.key}", nexus.described
+        {"approver": approver_as_json(made)}, f"{one_line(made.name)} is an approver now: {made.key}", nexus.described
     )

@@ -17,5 +17,9 @@ def encrypt_approver_key(remove: bool) -> None:
     NEXUS_ASKPASS, GIT_ASKPASS or SSH_ASKPASS a program that asks for it.
     """
     encrypt_own_key(b"" if remove else ask_new_passphrase())
-    words = "without a passphrase now" if remove else "under a passphrase now; it is asked for at each signature"
+    words = (
+        "without a passphrase now"
+        if remove
+        else "encrypted with a passphrase now, which is asked for at each signature"
+    )
     print_answer({"encrypted": not remove}, f"The key in {keys_folder()} is {words}.")

@@ -40,5 +40,7 @@ def vouch_for_machine(nexus: "Nexus", key: str | None, name: str, confirm: str |
     )
     made = vouch_for(nexus.state, key, name)
     print_answer(
-        {"machine": made.plain()}, f"What {made.id} signs is known to be of {one_line(made.name, 80)}.", nexus.described
+        {"machine": made.plain()},
+        f"Signatures by {made.id} now count as those of {one_line(made.name, 80)}.",
+        nexus.described,
     )

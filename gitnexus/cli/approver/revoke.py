@@ -29,6 +29,6 @@ def revoke_approver_key(nexus: "Nexus", key: str, reason: str) -> None:
     next_step = f"\nNext: git nexus policy trust ({', '.join(waits)} must be signed again)" if waits else ""
     print_answer(
         {"approver": approver_as_json(gone), "untrusted": sorted(waits)},
-        f"{one_line(gone.name)} approves nothing here any more: {gone.key}{next_step}",
+        f"{one_line(gone.name)} is no longer an approver: {gone.key}{next_step}",
         nexus.described,
     )

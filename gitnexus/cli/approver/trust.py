@@ -29,7 +29,7 @@ def trust_project_approvers(nexus: "Nexus", confirm: str | None) -> None:
     """
     before = list_approvers(nexus.state)
     if before.consent:
-        print_answer(listing_as_json(before), "What they sign counts here already.", nexus.described)
+        print_answer(listing_as_json(before), "These approvers are already trusted on this machine.", nexus.described)
         return
     click.echo(format_listing(before), err=True)
     doubt = find_doubt(nexus.state)
@@ -42,9 +42,9 @@ def trust_project_approvers(nexus: "Nexus", confirm: str | None) -> None:
             hint=f"compare the string that git nexus approver list prints where it is known; here it is {pin}",
         )
     named = root if confirm in (root, pin) else confirm
-    require_confirmation("Shall what these keys sign count on this machine?", [root], [named] if named else [])
+    require_confirmation("Trust what these keys sign on this machine?", [root], [named] if named else [])
     print_answer(
         listing_as_json(trust_approvers(nexus.state, root)),
-        "What they sign counts on this machine now.",
+        "These approvers are now trusted on this machine.",
         nexus.described,
     )

@@ -24,5 +24,5 @@ def create_bundle_file(nexus: "Nexus", /, file: str, branches: bool, basis: str 
     refs = create_bundle(nexus.state, place, branches=branches, basis=basis)
     size = place.stat().st_size
     kib = max(1, size // 1024)
-    text = f"Wrote {count_of(len(refs), 'ref')} to {place}, {kib} KiB: git nexus bundle apply takes it in."
+    text = f"Wrote {count_of(len(refs), 'ref')} to {place}, {kib} KiB: git nexus bundle apply merges it."
     print_answer({"file": str(place), "refs": refs, "bytes": size}, text, nexus.described)

@@ -19,8 +19,8 @@ def check_catalog(ctx: click.Context, place: str | None) -> None:
     Exits with status 1 if it is broken.
     """
     found = check_package(start_folder(current_invocation(ctx)), place)
-    sound = f"{one_line(found.source)} is whole: {count_of(found.roles, 'role')}, {count_of(found.skills, 'skill')}."
-    lines = [f"{one_line(found.source)} is broken:", *(f"  {one_line(line, 400)}" for line in found.problems)]
+    sound = f"{one_line(found.source)} is valid: {count_of(found.roles, 'role')}, {count_of(found.skills, 'skill')}."
+    lines = [f"{one_line(found.source)} has problems:", *(f"  {one_line(line, 400)}" for line in found.problems)]
     print_answer(
         {
             "source": found.source,

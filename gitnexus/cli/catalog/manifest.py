@@ -26,5 +26,6 @@ def write_catalog_manifest(ctx: click.Context, place: str) -> None:
             context={"problems": problems},
         )
     print_answer(
-        {"changed": changed, "path": str(folder / "manifest.json")}, "Written." if changed else "It is current."
+        {"changed": changed, "path": str(folder / "manifest.json")},
+        "Written." if changed else "manifest.json is up to date.",
     )

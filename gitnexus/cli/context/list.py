@@ -12,7 +12,7 @@ from gitnexus.ui.output import format_columns, print_answer, with_nexus
 if TYPE_CHECKING:
     from gitnexus.app import Nexus
 
-_NONE = "No context yet.\nNext: write .nexus/context/NAME.md; it is taken in by the next command."
+_NONE = "No context yet.\nNext: write .nexus/context/NAME.md; the next command commits it."
 
 
 @click.command("list", cls=NexusCommand)

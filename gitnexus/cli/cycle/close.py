@@ -27,8 +27,8 @@ def close_current_cycle(session: "OpenSession", refuse_open: bool) -> None:
     text = (
         f"Closed on {one_line(found['branch'])}: {'a plan' if kept['plan'] else 'no plan'}, "
         f"{count_of(kept['decisions'], 'decision')}, {count_of(kept['tasks'], 'task')}. "
-        f"The history holds {count_of(found['total_cycles'], 'cycle')}.\n"
-        "Look back with: git nexus history"
+        f"The history now has {count_of(found['total_cycles'], 'cycle')}.\n"
+        "Search it with: git nexus history"
     )
     if "memoryNotice" in found:
         print_note(f"no notes were forgotten: {found['memoryNotice']}")

@@ -17,7 +17,7 @@ from gitnexus.ui.standpoint import opened_standpoint
 
 
 @click.command("graph", cls=NexusCommand)
-@click.option("--project", "name", metavar="NAME", help="One project with what it touches; `.` is this one.")
+@click.option("--project", "name", metavar="NAME", help="One project and the tasks linked to its own; `.` is this one.")
 @click.option(
     "--format",
     "form",
@@ -26,7 +26,9 @@ from gitnexus.ui.standpoint import opened_standpoint
     show_default=True,
     help="A tree for people, or a form for other programs.",
 )
-@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write it there.")
+@click.option(
+    "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write it to this file."
+)
 @click.pass_context
 def draw_graph(ctx: click.Context, name: str | None, form: str, output: Path | None) -> None:
     """Draw the dependencies between tasks, in all projects that may be read."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command("index", cls=NexusCommand)
-@click.option("--rebuild", is_flag=True, help="From nothing, not only what changed.")
+@click.option("--rebuild", is_flag=True, help="Rebuild it completely, not only what changed.")
 @with_standpoint
 def update_index(standpoint: "Standpoint", rebuild: bool) -> None:
     """Bring the index of all projects up to date; every command that needs it does so by itself."""
@@ -24,6 +24,6 @@ def update_index(standpoint: "Standpoint", rebuild: bool) -> None:
     print_left_out(told)
     text = (
         f"{count_of(int(str(told['projects'])), 'project')}, {count_of(int(str(told['tasks'])), 'task')}, "
-        f"{told['edges']} dependencies; {len(named) or 'none'} read again"
+        f"{told['edges']} dependencies; {len(named) or 'no'} project{'' if len(named) == 1 else 's'} read again"
     )
     print_answer(told, text, standpoint.described)

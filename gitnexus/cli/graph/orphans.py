@@ -22,4 +22,6 @@ def show_orphans(standpoint: "Standpoint") -> None:
     told = orphans_json(standpoint, progress_reporter())
     print_left_out(told)
     rows = [[one["from"], "→", one_line(one["to"], 60), one_line(one["reason"], 80)] for one in told["orphans"]]
-    print_answer(told, format_columns(rows, indent="") or "Every dependency leads somewhere.", standpoint.described)
+    print_answer(
+        told, format_columns(rows, indent="") or "Every dependency refers to an existing task.", standpoint.described
+    )

@@ -31,13 +31,13 @@ def add_memory_note(
     NAME is the topic in two to four words with dashes. Without TEXT it is read from stdin.
     """
     if not name.strip():
-        raise BadUsage("the note needs a name", hint="say the topic in two to four words with dashes")
+        raise BadUsage("the note needs a name", hint="name the topic in two to four words with dashes")
     kept = add_note(open_notes(nexus.state), NoteDraft(_read_note_text(text, source), name, category, new, here))
     undo = f"git nexus memory restore {kept.note.name} --from {(kept.before or '')[:12]}"
     said = {
-        "created": f"Kept as {kept.note.name}.",
-        "extended": f"Extended {kept.note.name}: it is about the same.\n"
-        f"Undo: {undo}  (then --new makes a note of its own)",
+        "created": f"Stored as {kept.note.name}.",
+        "extended": f"Extended {kept.note.name}: it covers the same topic.\n"
+        f"Undo: {undo}  (then use --new for a separate note)",
         "known": f"{kept.note.name} says that already; nothing changed.",
     }
     payload = {"action": kept.action, "note": {"name": kept.note.name, "path": kept.note.path, "size": kept.note.size}}
@@ -46,7 +46,7 @@ def add_memory_note(
 
 def _read_note_text(text: str | None, source: str | None) -> str:
     if text is not None and source is not None:
-        raise BadUsage("say the text or --file, not both")
+        raise BadUsage("give the text or --file, not both")
     if text is not None and text != "-":
         return text
     if source is None and sys.stdin.isatty():

@@ -26,6 +26,6 @@ def merge_memory_notes(nexus: "Nexus", into: str, other: str) -> None:
     undo = " && ".join(f"git nexus memory restore {shlex.quote(name)} --from {before}" for name in (both.name, other))
     print_answer(
         {"note": {"name": both.name, "path": both.path, "size": both.size}},
-        f"{both.name} now says both.\nUndo: {one_line(undo, 400)}",
+        f"Merged into {both.name}.\nUndo: {one_line(undo, 400)}",
         nexus.described,
     )

@@ -25,5 +25,5 @@ if TYPE_CHECKING:
 def restore_forgotten_notes(nexus: "Nexus", name: str | None, commit: str | None) -> None:
     """Restore the note NAME as it was before it was deleted."""
     back = restore_notes(open_notes(nexus.state), name, commit)
-    text = f"Back from {back.source[:12]}: {', '.join(back.names[:20])}{' …' if len(back.names) > 20 else ''}"
+    text = f"Restored from {back.source[:12]}: {', '.join(back.names[:20])}{' …' if len(back.names) > 20 else ''}"
     print_answer({"restored": list(back.names), "from": back.source}, text, nexus.described)

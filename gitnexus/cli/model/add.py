@@ -104,5 +104,5 @@ def _words(command: str) -> tuple[str, ...]:
 def _ask(question: str, default: str, option: str) -> str:
     """Return what the user types, or the default. Raises: Invalid without a terminal."""
     if not is_person_at_terminal():
-        raise Invalid(f"say it with {option}", hint="as in git nexus model add --provider ollama --model qwen3:8b")
+        raise Invalid(f"give it with {option}", hint="as in git nexus model add --provider ollama --model qwen3:8b")
     return ask_line(question) or default

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def use_model_command(nexus: "Nexus", name: str, roles: tuple[str, ...]) -> None:
     """Make roles ask a model. This holds in all of your projects.
 
-    In a role with a list of agents it comes first, and the others stay; a single agent makes room for it.
+    In a role with a list of agents it becomes the first, and the others stay; a single agent is replaced.
     """
     chosen = list(roles or ROLES)
     said: list[str] = []

@@ -23,5 +23,5 @@ def start_new_plan(session: "OpenSession", topic: str, issues: tuple[str, ...], 
     """Start a plan about TOPIC; an open plan is archived first."""
     found = run_tool(session, "plan_start", topic=topic, issues=list(issues), research_summary=research)
     text = f"Plan {found['plan_id']} is open: {one_line(topic)}, {count_of(found['issueCount'], 'question')}."
-    before = "\nThe plan before is in the history." if found["previousArchived"] else ""
+    before = "\nThe previous plan is in the history." if found["previousArchived"] else ""
     answer_as_stored(found, text + before + "\nNext: git nexus plan decide NUMBER DECISION", session.described)

@@ -32,7 +32,7 @@ def trust_guarded_files(nexus: "Nexus", confirm: tuple[str, ...]) -> None:
     ours, at_home = files_to_sign(nexus.state), signed_permissions.permissions_to_sign()
     files = [*ours, *at_home]
     if not files:
-        print_answer({"signed": []}, "All that must be signed is signed.", nexus.described)
+        print_answer({"signed": []}, "Everything that needs a signature is signed.", nexus.described)
         return
     for file in files:
         show_unsigned_change(file)

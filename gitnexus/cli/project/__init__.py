@@ -14,7 +14,7 @@ project = LazyGroup(
             "Commands",
             "list",
             "gitnexus.cli.project.list:list_projects",
-            "List every project, how it is, and what the current one may do to it.",
+            "List every project with its health and what the current one may do to it.",
         ),
         (
             "Commands",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @click.command("alias", cls=NexusCommand)
 @click.argument("name")
 @click.argument("aliases", nargs=-1, required=True, metavar="ALIAS…")
-@click.option("--remove", is_flag=True, help="Take the aliases away instead.")
+@click.option("--remove", is_flag=True, help="Remove the aliases instead.")
 @with_standpoint
 def change_aliases(standpoint: "Standpoint", name: str, aliases: tuple[str, ...], remove: bool) -> None:
     """Give a project more names, or take some away."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.command("list", cls=NexusCommand)
 @with_standpoint
 def list_projects(standpoint: "Standpoint") -> None:
-    """List every project, how it is, and what the current one may do to it."""
+    """List every project with its health and what the current one may do to it."""
     found = list_project_views(standpoint)
     broken = standpoint.broken_permissions()
     if broken:

@@ -23,6 +23,6 @@ def forget_project(standpoint: "Standpoint", name: str) -> None:
     unregister_project(standpoint.home, row.path, standpoint.clock())
     print_answer(
         {"project": row.plain()},
-        f"Unregistered {row.name}; {one_line(row.path)} is as it was.",
+        f"Unregistered {row.name}; {one_line(row.path)} is unchanged.",
         row.described,
     )

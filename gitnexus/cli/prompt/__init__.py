@@ -24,6 +24,6 @@ prompt = LazyGroup(
         ),
     ),
     name="prompt",
-    help="Typed questions to a model: named inputs, an answer that has a form, any OpenAI-compatible server.\n\n"
+    help="Typed questions to a model: named inputs, an answer of a fixed form, any OpenAI-compatible server.\n\n"
     "The prompts are BAML files; a project's own are in .nexus/baml/ and are used once they are signed.",
 )

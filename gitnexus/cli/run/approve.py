@@ -86,7 +86,7 @@ def approve_actions(
 def _given_digests(actions: tuple[str, ...], digest: str) -> dict[str, str]:
     """Return the digests given with the actions, by `--digest` or as ACTION@DIGEST."""
     if digest and (len(actions) != 1 or "@" in actions[0]):
-        raise BadUsage("--digest is for one action, and that has to be named")
+        raise BadUsage("--digest approves one action, which you have to name")
     pairs = [(actions[0], "@", digest)] if digest else [action.partition("@") for action in actions]
     return {name: of for name, sign, of in pairs if sign}
 
@@ -145,11 +145,11 @@ def _unseen_error(opened_run: "OpenRun", names: list[str]) -> "ApprovalNeeded":
         if found := _why_not_shown_whole(opened_run, name):
             reason, way = found
             return ApprovalNeeded(
-                f"{name} of {run} cannot be shown whole, so nothing approves it by its run alone: {reason}",
+                f"{name} of {run} cannot be shown completely, so naming its run does not approve it: {reason}",
                 hint=f"{way}; {by_digest}",
             )
     return ApprovalNeeded(
-        f"{', '.join(waiting or names)} of {run} was never shown to you, so nothing approves it by its run alone",
+        f"{', '.join(waiting or names)} of {run} was never shown to you, so naming its run does not approve it",
         hint=f"git nexus review {run} shows it; {by_digest}",
     )
 

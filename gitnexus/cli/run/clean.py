@@ -55,16 +55,16 @@ def _format_cleaned_run(one: "Cleaned", dry_run: bool) -> list[str]:
         return [f"{one.run}  left as it is: {one_line(one.skipped)}"]
     if not (one.trash or one.branch or one.rescue or one.archive or one.aside):
         return []
-    said = [f"{one.run}  {'would be put away' if dry_run else 'put away'}"]
+    said = [f"{one.run}  {'would be cleaned up' if dry_run else 'cleaned up'}"]
     if one.rescue:
         files = f", with {count_of(one.left, 'uncommitted file')}" if one.left else ""
-        said.append(f"  kept: {one.rescue}{files}; back with: git branch rescued-{one.run} {one.rescue}")
+        said.append(f"  kept: {one.rescue}{files}; restore with: git branch rescued-{one.run} {one.rescue}")
     if one.unlanded:
-        said.append(f"  it has not landed; git nexus land {one.run} still brings it in")
+        said.append(f"  it has not landed; git nexus land {one.run} still lands it")
     what = "the rest" if one.rescue else "its work"
     said += [f"  {what} is safe: {one_line(one.integrated)}"] if one.integrated else []
     if one.trash:
-        for_good = "stays there" if one.odd else "for a week, with all that git ignores"
+        for_good = "stays there" if one.odd else "kept for a week, with all ignored files"
         said.append(f"  folder: {one_line(one.trash)} ({for_good})")
     said += [f"  only in that folder: {one_line(', '.join(one.odd[:5]))}"] if one.odd else []
     said += [f"  left by killed attempts: {one_line(', '.join(one.aside[:3]))}"] if one.aside else []

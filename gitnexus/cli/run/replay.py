@@ -12,7 +12,7 @@ from gitnexus.runs.open_run import open_run
 from gitnexus.runs.story import log_lines, marked_lines, read_events, verify_run
 from gitnexus.runs.workflow.replay import replay_workflow
 from gitnexus.ui.commands import NexusCommand, current_invocation
-from gitnexus.ui.output import with_nexus
+from gitnexus.ui.output import count_of, with_nexus
 
 if TYPE_CHECKING:
     from gitnexus.app import Nexus
@@ -39,9 +39,9 @@ def replay_run(nexus: "Nexus", run_id: str, verify: bool, require_signed: bool) 
         click.echo("\n".join(some))
     if verify:
         told = verify_run(run)
-        ends = f"hold, but {told.claimed} events are only claimed" if told.claimed else "all hold"
-        note = f"{told.events} events in one chain, {told.tokens} tokens, {told.commits} commits: {ends}"
-        click.echo(note, err=True)
+        ends = f"valid, but {told.claimed} events are only claimed" if told.claimed else "all valid"
+        proofs = f"{count_of(told.tokens, 'token')}, {count_of(told.commits, 'commit')}"
+        click.echo(f"{count_of(told.events, 'event')} in one chain, {proofs}: {ends}", err=True)
         if told.withheld:
             many = "proposals were" if told.withheld > 1 else "proposal was"
             where = f"not carried out and {'are' if told.withheld > 1 else 'is'} not on this machine"

@@ -53,8 +53,8 @@ class _RunCommand(NexusCommand):
     type=click.Choice(["contained", "proposer"]),
     help="It edits its own worktree, or may only propose. Default: what the policy says.",
 )
-@click.option("--base", default="HEAD", show_default=True, metavar="REV", help="The commit to begin at.")
-@click.option("--mode", type=_MODES, help="How much you are asked. Default: the mode of the policy.")
+@click.option("--base", default="HEAD", show_default=True, metavar="REV", help="The commit to start from.")
+@click.option("--mode", type=_MODES, help="How often you are asked. Default: the mode of the policy.")
 @click.option("--task", default="", metavar="REF", help="The task that it works on: T12, or name:T12.")
 @click.option("--title", default="", metavar="TEXT", help="Its title. Default: the prompt or the command.")
 @click.option("--network", type=click.Choice(["none", "loopback", "full"]), help="What the agent may reach.")
@@ -200,7 +200,10 @@ def _build_request(nexus: "Nexus", words: tuple[str, ...], asked: dict[str, Any]
         if asked[name]:
             raise click.UsageError(f"--{name} is for a workflow, and this is one agent.")
     if not words and asked["agent"] is None:
-        raise Invalid("say what to do", hint='git nexus run "fix the parser", or git nexus run -- CMD')
+        raise Invalid(
+            "there is nothing to run: give a prompt or a command",
+            hint='git nexus run "fix the parser", or git nexus run -- CMD',
+        )
     _check_agent_options(nexus, asked)
     definition, title = _define_run(words, asked, allowed_way(nexus.state, asked.pop("way")))
     task = _resolve_task(nexus, asked["task"])
@@ -282,5 +285,5 @@ def _check_way(agent: str, way: str) -> None:
     if way not in ways:
         raise Invalid(
             f"{agent} cannot work as {way}",
-            hint=f"it can as {' or '.join(ways)}; git nexus policy show shows the way",
+            hint=f"it supports {' or '.join(ways)}; git nexus policy show shows the way",
         )

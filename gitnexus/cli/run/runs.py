@@ -35,7 +35,11 @@ def show_runs(nexus: "Nexus", everything: bool) -> None:
         ]
         for row in found
     ]
-    text = format_columns(table, indent="") if table else "No run. git nexus run -- CMD starts one."
+    text = (
+        format_columns(table, indent="")
+        if table
+        else "No runs. git nexus run PROMPT or git nexus run -- CMD starts one."
+    )
     print_answer({"runs": [row.plain() for row in found]}, text, nexus.described)
 
 

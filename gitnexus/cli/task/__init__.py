@@ -5,7 +5,7 @@ from gitnexus.ui.commands import LazyGroup
 task = LazyGroup(
     (
         ("Look", "list", "gitnexus.cli.task.list:list_tasks", "List the tasks, as a tree."),
-        ("Look", "show", "gitnexus.cli.task.show:show_task", "Show a task and what is around it."),
+        ("Look", "show", "gitnexus.cli.task.show:show_task", "Show a task with its subtasks and dependencies."),
         ("Look", "next", "gitnexus.cli.task.next:show_next_task", "Show what to do next, and why."),
         ("Change", "add", "gitnexus.cli.task.add:add_backlog_task", "Add a task."),
         ("Change", "update", "gitnexus.cli.task.update:update_backlog_task", "Change the fields of a task."),
@@ -17,15 +17,15 @@ task = LazyGroup(
             "gitnexus.cli.task.delete:delete_backlog_task",
             "Delete a task; its id is not used again.",
         ),
-        ("Change", "relate", "gitnexus.cli.task.relate:relate_backlog_tasks", "Tie a task to another one."),
+        ("Change", "relate", "gitnexus.cli.task.relate:relate_backlog_tasks", "Relate a task to another one."),
         (
             "Change",
             "claim",
             "gitnexus.cli.task.claim:claim_backlog_task",
             "Claim a task for a limited time, or release it.",
         ),
-        ("Exchange", "import", "gitnexus.cli.task.import_:import_tasks", "Take the tasks of .cleo/todo.json over."),
-        ("Exchange", "export", "gitnexus.cli.task.export:export_tasks", "Write the tasks as .cleo/todo.json."),
+        ("Exchange", "import", "gitnexus.cli.task.import_:import_tasks", "Import the tasks of .cleo/todo.json."),
+        ("Exchange", "export", "gitnexus.cli.task.export:export_tasks", "Export the tasks to .cleo/todo.json."),
     ),
     name="task",
     help="The backlog: tasks that outlive a cycle, T1, T2 and so on, on the state ref.\n\n"

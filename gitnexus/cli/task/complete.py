@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def complete_backlog_task(opened: "OpenBacklog", task: str, note: str | None) -> None:
     """Complete a task.
 
-    Refused with the list while something that it depends on, or a task below it, is open.
+    Refused, with a list, while a dependency or a subtask is open.
     """
     there, task_id = opened.reach_task(task, "task complete")
     done = complete_task(there.backlog, task_id, note)

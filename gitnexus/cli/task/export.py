@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 @click.option("--force", is_flag=True, help="Also overwrite tasks that others changed in that file.")
 @with_backlog
 def export_tasks(opened: "OpenBacklog", path: str | None, force: bool) -> None:
-    """Write the tasks as .cleo/todo.json, archived ones as todo-archive.json beside it.
+    """Export the tasks to .cleo/todo.json, and archived ones to todo-archive.json beside it.
 
-    PATH is another file, or - for the output. An existing file is read first, and only changed tasks differ; a file
+    PATH is another file, or - for stdout. An existing file is read first, and only changed tasks differ; a file
     that cannot be parsed, or that has tasks unknown here, is left alone.
     """
     if path == "-":

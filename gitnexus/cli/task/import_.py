@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @click.command("import", cls=NexusCommand)
 @click.argument("path", required=False)
-@click.option("--update", is_flag=True, help="Bring tasks that exist up to date.")
+@click.option("--update", is_flag=True, help="Update the tasks that already exist.")
 @with_backlog
 def import_tasks(opened: "OpenBacklog", path: str | None, update: bool) -> None:
     """Import the tasks of .cleo/todo.json, and those of todo-archive.json beside it.

@@ -67,7 +67,7 @@ def _format_list(found: "Sequence[TaskView]", tasks: "Tasks", limit: int | None,
     rows = [_format_row(view) for view in found[:limit]]
     closed = sum(not task.is_open for task in tasks)
     ready = sum(view.ready for view in found)
-    none = "no task is like that" if filtered else "no task is open"
+    none = "no task matches" if filtered else "no task is open"
     said = [f"{count_of(len(found), 'task')}, {ready} ready" if found else none]
     said += [f"{len(found) - len(rows)} more: -n {len(found)} shows them"] if len(found) > len(rows) else []
     said += [f"{closed} closed, --all shows them"] if closed and not filtered else []

@@ -18,9 +18,7 @@ _RELATION = click.Choice(["relates-to", "spawned-from", "deferred-to", "supersed
 @click.command("relate", cls=NexusCommand)
 @click.argument("task", metavar="TASK")
 @click.argument("other", metavar="OTHER")
-@click.option(
-    "--type", "kind", type=_RELATION, default="relates-to", show_default=True, help="How they belong together."
-)
+@click.option("--type", "kind", type=_RELATION, default="relates-to", show_default=True, help="How they are related.")
 @click.option("--reason", metavar="TEXT", help="Why.")
 @click.option("--remove", is_flag=True, help="Remove the relation.")
 @with_backlog

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.argument("task", metavar="TASK")
 @with_backlog
 def show_task(opened: "OpenBacklog", task: str) -> None:
-    """Show a task and what is around it.
+    """Show a task with its subtasks and dependencies.
 
     TASK is T12, or name:T12 for a task of another project that may be read from here.
     """
@@ -37,23 +37,23 @@ def _format_sheet(view: "TaskView", plain: Mapping[str, Any]) -> str:
     rows = [
         ["status", format_status(task.status) + _describe_readiness(view)],
         ["priority", task.priority],
-        ["type", task.type + (f", below {task.parent_id}" if task.parent_id else "")],
+        ["type", task.type + (f", subtask of {task.parent_id}" if task.parent_id else "")],
         ["labels", _join_lines(task.labels)],
         ["files", _join_lines(task.files)],
-        ["depends", _join_lines(task.depends)],
+        ["depends on", _join_lines(task.depends)],
         ["waits", "; ".join(f"{one_line(wait.ref, 80)} {one_line(wait.why)}" for wait in view.waits)],
-        ["below it", _join_lines(plain["children"])],
+        ["subtasks", _join_lines(plain["children"])],
         ["needed by", _join_lines(plain["dependents"])],
         ["related", "; ".join(_format_relation(one) for one in task.relates)],
         ["phase", one_line(task.phase or "")],
         ["size", one_line(task.size or "")],
         [
-            "made",
+            "created",
             one_line(task.created_at or "") + _describe_change(task),
         ],
         ["ended", one_line(task.completed_at or task.cancelled_at or "")],
-        ["because", one_line(task.cancellation_reason or "")],
-        ["once", _join_lines(task.aliases)],
+        ["reason", one_line(task.cancellation_reason or "")],
+        ["formerly", _join_lines(task.aliases)],
     ]
     parts = [click.style(f"{task.id}  {one_line(task.title)}", bold=True)]
     parts.append(format_columns([row for row in rows if row[1]], indent=""))

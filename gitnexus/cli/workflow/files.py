@@ -35,7 +35,7 @@ def write_new_file(name: str, raw: bytes) -> Path:
         with place.open("xb") as file:
             file.write(raw)
     except FileExistsError as exc:
-        raise Failed(f"{one_line(name, 200)} is there already", hint="name a new file") from exc
+        raise Failed(f"{one_line(name, 200)} already exists", hint="name a new file") from exc
     except OSError as exc:
         raise Failed(f"{one_line(name, 200)} cannot be written: {exc.strerror}") from exc
     return place

@@ -49,7 +49,7 @@ def _edits_of_section(section: FileSection, modes: Mapping[str, str], read: Call
     if modes[source] not in (FILE, EXECUTABLE):
         raise Invalid(f"{one_line(source, 80)} is not an ordinary file: it needs an exact diff of git")
     if target != source and target in modes:
-        raise Conflict(f"{one_line(target, 80)} is there already, so nothing can be moved there")
+        raise Conflict(f"{one_line(target, 80)} already exists, so nothing can be moved there")
     old = read(source)
     if section.content is not None:
         return [FileEdit(target, _with_endings_of(section.content, old), modes[source])]

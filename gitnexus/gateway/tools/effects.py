@@ -143,4 +143,4 @@ def _encode_text(text: str, name: str) -> bytes:
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError as exc:
-        raise Invalid(f"{name} holds half of a surrogate pair") from exc
+        raise Invalid(f"{name} holds an unpaired surrogate") from exc

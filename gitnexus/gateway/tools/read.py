@@ -76,7 +76,7 @@ def _make_matcher(query: str, is_regex: bool, ignore_case: bool) -> Callable[[by
     try:
         query.encode()
     except UnicodeEncodeError as exc:
-        raise Invalid("query holds half of a surrogate pair") from exc
+        raise Invalid("query holds an unpaired surrogate") from exc
     if not is_regex and not ignore_case:
         raw = query.encode()
         return lambda data: raw in data

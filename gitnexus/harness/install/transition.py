@@ -126,7 +126,7 @@ def _prepare_file_change(
     done = edits.apply_pieces(str(path), base, want.kind, want.pieces)
     out.notes += done.kept
     if want.strict and is_lenient_json(done.text):
-        out.notes.append(f"{path} has a comment or a comma too many: the program passes over the whole file")
+        out.notes.append(f"{path} has a comment or a trailing comma: the program ignores the whole file")
     # A file that we create was never anybody else's.
     created = base is None or done.whole
     after = done.text if done.has_ours or base is not None else None

@@ -203,7 +203,7 @@ def _encode_stdin(text: str) -> bytes:
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError as exc:
-        raise Invalid("stdin holds half of a surrogate pair") from exc
+        raise Invalid("stdin holds an unpaired surrogate") from exc
 
 
 def _refuse_secrets(words: list[str]) -> None:

@@ -42,8 +42,8 @@ def commit_patch(run: OpenRun, request: PatchRequest, action: str, known: Action
 def update_worktree_files(run: OpenRun, request: PatchRequest, instead: Sequence[str] = ()) -> None:
     """Write a commit's files to the worktree, except files that changed since the patch was made.
 
-    A patch made from the worktree is there already; later edits belong to the agent's next proposal. `instead` are the
-    trees of proposals that this one replaced: files may match one of those.
+    A patch made from the worktree is already in its files; later edits belong to the agent's next proposal. `instead`
+    are the trees of proposals that this one replaced: files may match one of those.
     """
     with private_git(run.worktree) as git:
         for before in (request.base_tree, *instead):

@@ -168,7 +168,7 @@ def _encode_text(text: str) -> bytes:
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError as exc:
-        raise Invalid("it holds half of a surrogate pair") from exc
+        raise Invalid("it holds an unpaired surrogate") from exc
 
 
 def _relative_worktree_path(run: OpenRun, path: str) -> str:

@@ -27,7 +27,7 @@ class ProposePatchParameters(Parameters):
 
 
 class ProposeCommandParameters(Parameters):
-    argv: list[str] = Field(description="The program and its arguments, each as it is.")
+    argv: list[str] = Field(description="The program and its arguments, passed on unchanged.")
     cwd: str | None = Field(None, description="The folder to run in, from the top of the worktree.")
     env: dict[str, str] | None = Field(None, description="Variables to set, by names that are allowed.")
     stdin: str | None = Field(None, description="What it reads.")

@@ -23,7 +23,7 @@ class SessionTokens(NamedTuple):
 
 
 def tokens_before_call(run: OpenRun, adapter: str, session: str) -> SessionTokens:
-    """Return what a program will report again of the session that it takes up."""
+    """Return what a program will report again of the session that it resumes."""
     known = _read_sessions(run).get(session) if session and adapter in _COUNTS_SESSION else None
     return SessionTokens(*known) if known else SessionTokens()
 

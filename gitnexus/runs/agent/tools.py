@@ -31,7 +31,7 @@ def _call_propose_patch(run: OpenRun, given: Mapping[str, Any]) -> dict[str, Any
     try:
         raw = given["patch"].encode("utf-8", "surrogateescape")
     except UnicodeEncodeError as exc:
-        raise Invalid("patch holds half of a surrogate pair") from exc
+        raise Invalid("patch holds an unpaired surrogate") from exc
     proof = prove_proposed_patch(run, run.caller, given["patch"])
     if proof.why:
         raise Conflict(proof.why)

@@ -73,7 +73,7 @@ def why_not_cleaned(run: Run, *, named: bool, force: bool, is_integrated: bool, 
     if run.status not in ENDED and not force and not stopped:
         return f"it is {run.status}" + ("; --force cleans a run that died" if named else "")
     if run.status == "completed" and not named and not is_integrated:
-        return f"it is not landed yet; git nexus land {run.id} brings it in, git nexus clean {run.id} puts it away"
+        return f"it is not landed yet; git nexus land {run.id} lands it, git nexus clean {run.id} removes its worktree"
     return ""
 
 

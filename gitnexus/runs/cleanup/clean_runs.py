@@ -171,7 +171,7 @@ def _end_run(run: OpenRun) -> Run:
     if run.view().status in ENDED:
         refresh_run_record(run)
     else:
-        cancel_run(run, "put away by git nexus clean")
+        cancel_run(run, "cleaned up by git nexus clean")
     run.write_checkpoint()
     return run.record
 

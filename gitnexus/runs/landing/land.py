@@ -153,7 +153,7 @@ def _require_landing_checkout(repo: Repo) -> tuple[Path, str]:
         raise Failed("this is the worktree of a run", hint="land from your own checkout")
     branch = head_branch_ref(repo)
     if not branch:
-        raise Failed("no branch is checked out here", hint="git switch to the branch that it shall land on")
+        raise Failed("no branch is checked out here", hint="git switch to the branch that it should land on")
     if branch.startswith("refs/heads/nexus/"):
         raise Failed(f"{branch.removeprefix('refs/heads/')} is the branch of a run", hint="git switch to your own")
     busy = user_git.operation_under_way(repo)
@@ -314,7 +314,7 @@ def _fast_forward_branch(context: _LandingContext, run: Run, plan: LandingPlan) 
                 )
     done = user_git.run_user_git(context.place, "merge", "--ff-only", "--quiet", "--no-stat", target)
     if done.returncode != 0 and not _is_head(context, lambda row: row.id == target):
-        raise _git_failure(done, f"git did not take {run.id} in", "nothing was changed; try again")
+        raise _git_failure(done, f"git did not merge {run.id}", "nothing was changed; try again")
     return _require_planned_head(context, run, plan), done.returncode < 0
 
 

@@ -199,7 +199,7 @@ def _merged_tree(git: PrivateGit, ids: PatchIds, run: Run, rows: Sequence[Commit
     fits = _replayed_tree(git, ids, run, onto, before, rows[-1].tree)
     found = clean_merge(git, head, rows[-1].id)
     if found is not None and found != fits:
-        raise _outdated_error(run, "git would merge it into something else than was approved")
+        raise _outdated_error(run, "a merge would differ from what was approved")
     return fits
 
 
@@ -210,7 +210,7 @@ def _replayed_tree(git: PrivateGit, ids: PatchIds, run: Run, onto: str, old: str
     except Conflict as exc:
         raise _outdated_error(run, exc.message) from exc
     if ids.of(onto, result) != ids.of(old, new):
-        raise _outdated_error(run, "on what is there now it would be another change than was approved")
+        raise _outdated_error(run, "on the present base it would be a different change from the approved one")
     return result
 
 

@@ -62,7 +62,7 @@ def research_or_reuse(
         _keep_sources(run, order, view, result, begun, [*refs, *kept.sources.digests])
         return result
     holds = f"{len(plan.kept)} of {len(kept.bundle.claims)} findings of {kept.id} still hold"
-    _say(run, order, f"{holds}; {len(plan.changed)} of its sources changed, and only that is asked anew")
+    _say(run, order, f"{holds}; {len(plan.changed)} of its sources changed, and only those are looked up again")
     result = ask(_order_about_changes(order, view, question_about_changes(question, plan), plan.changed))
     if isinstance(result.output, ResearchBundle):
         result = replace(result, output=merged_research(kept, plan, result.output, question))

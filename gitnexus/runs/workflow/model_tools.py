@@ -68,7 +68,7 @@ class RunModelTools:
         return tuple(self._sources)
 
     def call(self, call: ModelToolCall) -> ToolResult:
-        """Judge and carry out a call, and log it. What goes wrong is told to the model."""
+        """Judge and carry out a call, and log it. The model is told what goes wrong."""
         name = next(one for one in (*_READS, _TESTS) if model_tool_name(one) == call.name)
         given = self._with_commit(name, dict(call.arguments or {}))
         words = _words_of(given)

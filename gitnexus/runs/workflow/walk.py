@@ -30,7 +30,7 @@ def drive_workflow(
     """Drive a workflow as far as possible; return what it saw to be open at last. Raises: NexusError."""
     definition = run.workflow()
     if definition is None:
-        raise Failed(f"{run.record.id} is no workflow")
+        raise Failed(f"{run.record.id} is not a workflow")
     left: frozenset[str] = frozenset()
     with run.driving():
         view = run.view()

@@ -109,7 +109,7 @@ class FileEdits:
     def _move_file(self, path: str, target: str) -> None:
         present = self._present()
         if target in present or (self._base.has(target) and target not in self._gone):
-            raise Invalid(f"{target} is there already")
+            raise Invalid(f"{target} already exists")
         if any(parent in present for parent in _parents(target)):
             raise Invalid(f"a folder of {target} is a file")
         if reason := self._base.why_not(self._origin.get(path, path)):

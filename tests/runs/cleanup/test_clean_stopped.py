@@ -46,7 +46,7 @@ def test_a_stopped_run_is_named_as_such_and_put_away_by_its_name(nexus: Nexus, p
     assert run_git(project, "show", f"{done['rescue']}:half.txt") == "half\n"
     assert (done["skipped"], done["archive"].startswith("refs/nexus/archive/")) == ("", True)
     assert record(project, stopped)["status"] == listed(nexus)[stopped]["status"] == "cancelled"
-    assert [body["why"] for body in events(project, stopped, "run.cancelled")] == ["put away by git nexus clean"]
+    assert [body["why"] for body in events(project, stopped, "run.cancelled")] == ["cleaned up by git nexus clean"]
     assert run_git(project, "branch", "--list", "nexus/*") == ""
 
 

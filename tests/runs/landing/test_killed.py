@@ -41,7 +41,7 @@ def test_a_landing_killed_inside_git_is_ended_by_the_same_command(
     else:
         told = nexus("doctor", place=place).stdout
         assert f"landing {landings.run} was stopped half-way: do not commit what it left" in told
-        assert f"git nexus land {landings.run} ends a landing" in nexus.ok("status", place=place)
+        assert f"git nexus land {landings.run} completes a landing" in nexus.ok("status", place=place)
     assert landings.why_not_ended(place) == ""
 
 
@@ -56,7 +56,7 @@ def test_the_doctor_takes_back_the_half_that_a_killed_landing_left(
 
     told = nexus.ok("doctor", "--fix", place=place)
 
-    assert f"the half of {landings.run} that a killed landing left was undone" in told
+    assert f"undid the half of {landings.run} that a killed landing left" in told
     assert run_git(place, "status", "--porcelain") == ""
     assert run_git(place, "rev-parse", "HEAD") == head
     assert not (place / ".git" / "MERGE_HEAD").exists()
@@ -76,7 +76,7 @@ def test_the_index_lock_of_another_program_is_named_and_nothing_is_begun(
     refused = nexus(*landings.argv, place=place)
 
     assert (refused.returncode, lock.exists()) == (7, True), refused.stderr
-    assert "error: index.lock is there since" in refused.stderr
+    assert "error: index.lock has existed for" in refused.stderr
     assert f"rm '{lock}'" in refused.stderr
     assert not (place / ".git" / "MERGE_HEAD").exists()
     assert run_git(place, "status", "--porcelain") == ""

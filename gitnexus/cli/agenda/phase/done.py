@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @click.command("done", cls=NexusCommand)
 @click.argument("name", metavar="PHASE")
-@click.option("--force", is_flag=True, help="Also with open steps.")
+@click.option("--force", is_flag=True, help="Even if steps are open.")
 @with_nexus
 def finish_phase(nexus: "Nexus", name: str, force: bool) -> None:
     """Finish a phase whose steps are ticked, and tick it in AGENDA.md."""

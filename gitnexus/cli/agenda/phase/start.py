@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @click.command("start", cls=NexusCommand)
 @click.argument("name", metavar="PHASE")
-@click.option("--switch", is_flag=True, help="Put the phase that is active back to planned.")
+@click.option("--switch", is_flag=True, help="Set the active phase back to planned.")
 @with_nexus
 def start_phase(nexus: "Nexus", name: str, switch: bool) -> None:
     """Make a phase the active one. It must not depend on an unfinished one."""
