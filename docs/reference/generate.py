@@ -36,7 +36,7 @@ EXIT_STATUS = (
         "It failed and you can mend it; the hint tells how. Also: `doctor` found a problem, `hook` refused a commit.",
     ),
     ("2", "The command line is wrong."),
-    ("3", "It is there already."),
+    ("3", "It already exists."),
     (
         "4",
         "Not found: no such folder, repository, project at a path, path in the state, tool, plan, task, note or role.",
