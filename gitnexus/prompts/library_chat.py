@@ -25,6 +25,7 @@ EXTRA = "models"
 _LIBRARIES = {"anthropic": ("anthropic", "x-api-key"), "gemini": ("google.genai", "x-goog-api-key")}
 # Of what a library would send along, only what its provider needs.
 _HEADERS = ("anthropic-version", "anthropic-beta")
+_GEMINI_API = "v1beta"
 _MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@:/-]{0,199}")
 # Anthropic wants to be told, and what the library would say is too short for a patch.
 _MAX_TOKENS = 16_384
@@ -124,10 +125,15 @@ def _make_model(endpoint: ModelEndpoint, http: "AsyncClient") -> "Model[Any]":
 
         client = AsyncAnthropic(base_url=url, api_key="unused", http_client=http, max_retries=0)
         return AnthropicModel(endpoint.model, provider=AnthropicProvider(anthropic_client=client))
+    from google.genai import Client
+    from google.genai.types import HttpOptions
     from pydantic_ai.models.google import GoogleModel
     from pydantic_ai.providers.google import GoogleProvider
 
-    return GoogleModel(endpoint.model, provider=GoogleProvider(api_key="unused", base_url=url, http_client=http))
+    # Releases of pydantic-ai differ in the version of the API that they choose; tools are documented for this one.
+    options = HttpOptions(base_url=url, api_version=_GEMINI_API, httpx_async_client=http)
+    gemini = Client(vertexai=False, api_key="unused", http_options=options)
+    return GoogleModel(endpoint.model, provider=GoogleProvider(client=gemini))
 
 
 def _messages(question: ChatQuestion) -> "list[ModelMessage]":

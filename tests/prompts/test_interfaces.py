@@ -21,7 +21,7 @@ PATHS = {
     "openai": "/v1/chat/completions",
     "ollama": "/api/chat",
     "anthropic": "/v1/messages",
-    "gemini": "/v1/models/m:streamGenerateContent?alt=sse",
+    "gemini": "/v1beta/models/m:streamGenerateContent?alt=sse",
 }
 KEYS = {
     "openai": ("authorization", "Bearer "),
