@@ -45,6 +45,9 @@ def _on_run_resumed(run: ViewBuilder, event: Event) -> None:
     if run.ended == "failed":
         run.ended = None
         run.run["why"] = ""
+    for name in event.body.get("again", ()):
+        if run.nodes.get(name, {}).get("status") == "failed":
+            run.nodes[name] |= {"status": "started", "why": ""}
 
 
 def _on_node_started(run: ViewBuilder, event: Event) -> None:

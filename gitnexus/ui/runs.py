@@ -160,15 +160,19 @@ def format_waiting_cards(opened_run: "OpenRun", view: "RunView") -> tuple[str, l
 
 def format_run_summary(opened_run: "OpenRun", view: "RunView") -> str:
     """Return the status of a run and the next steps."""
+    from gitnexus.runs.background import is_background_driver_alive
     from gitnexus.runs.claimed_decisions import claimed_decisions
     from gitnexus.runs.contradictions import describe_contradictions
+    from gitnexus.runs.drive import displayed_status
     from gitnexus.runs.prepare import failed_in_setup
     from gitnexus.runs.story import has_claimed_events
     from gitnexus.runs.workflow.retries import nodes_to_try_again
 
     run, claims = opened_run.record, claimed_decisions(opened_run)
     lines = [click.style("mode bypass: nobody is asked", fg="red", bold=True)] if _is_in_bypass_mode(opened_run) else []
-    end = claims.end or view.status
+    goes_on = opened_run.is_driven() or is_background_driver_alive(opened_run)
+    now = displayed_status(view, driven=goes_on, in_order=opened_run.left_in_order())
+    end = claims.end or (now if view.status == "running" and not run.session else view.status)
     status = click.style(status_with_claim(end, claimed=bool(claims.end)), fg=COLOURS.get(end), bold=True)
     status += f", and {view.status}" if claims.end not in ("", view.status) and view.status == "waiting" else ""
     lines += [FOREIGN] if opened_run.foreign else []
@@ -212,7 +216,7 @@ def format_run_summary(opened_run: "OpenRun", view: "RunView") -> str:
         "waiting": f"git nexus answer {run.id} TEXT" if view.questions else f"git nexus review {run.id}",
         "completed": f"git nexus land {run.id}" if view.commits else f"git nexus clean {run.id}",
         "failed": f"git nexus {'resume' if failed_in_setup(view) else 'replay'} {run.id}{again}",
-        "running": f"git nexus resume {run.id}",
+        "running": "git nexus runs" if goes_on else f"git nexus resume {run.id}",
         "blocked": f"git nexus resume {run.id}",
     }
     if run.session and view.status == "running":

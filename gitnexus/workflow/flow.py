@@ -208,8 +208,9 @@ class Flow:
         if self.why_over_budget(progress):
             return []
         failed = [id_ for id_, one in progress.nodes.items() if one.status == "failed"]
+        over = any(why_node_over_budget(self.node(progress, id_), progress.nodes[id_]) for id_ in failed)
         denied = any(_only_denied(progress, progress.nodes[id_]) for id_ in failed)
-        return [] if denied else failed
+        return [] if over or denied else failed
 
     def why_over_budget(self, progress: WorkflowProgress) -> str:
         """Return which budget is used up, empty if none is."""
@@ -229,6 +230,16 @@ class Flow:
             return WorkflowVerdict(True, "")
         failed = next((f"{id_}: {one.why}" for id_, one in progress.nodes.items() if one.status == "failed"), "")
         return WorkflowVerdict(False, self.why_stopped(progress) or failed or "it came to no end")
+
+
+def why_node_over_budget(node: WorkflowNode, state: NodeState, tokens: int = 0, cost: int = 0) -> str:
+    """Return which budget of a node is used up by what it took, and by these tokens and this cost; empty if none is."""
+    tokens, cost = state.tokens + tokens, state.cost + cost
+    if node.budget.tokens and tokens > node.budget.tokens:
+        return f"it took {tokens} tokens of {node.budget.tokens}"
+    if node.budget.cents and cost > node.budget.cents * 10_000:
+        return f"it cost {cost / 1e6:.2f} USD of {node.budget.cents / 100:.2f}"
+    return ""
 
 
 def _only_denied(progress: WorkflowProgress, state: NodeState) -> bool:

@@ -13,7 +13,7 @@ from gitnexus.workflow.batches import batch_finished_events, next_step_in_batch
 from gitnexus.workflow.blocks import OPEN, BlockedNodes, settle_next_action
 from gitnexus.workflow.definition import WorkflowNode
 from gitnexus.workflow.engine_protocol import CommitProof, NodeAction, PlanReplacement
-from gitnexus.workflow.flow import runs_in_worktree
+from gitnexus.workflow.flow import runs_in_worktree, why_node_over_budget
 from gitnexus.workflow.outputs import CHANGES, GAVE_UP, PLAN, block_of_output, output_files
 from gitnexus.workflow.packing import SplitRequest
 from gitnexus.workflow.planchange import apply_plan_changes, steps_after_failed
@@ -46,7 +46,9 @@ class NodeSteps:
         if outcome.output is None:
             engine.fail_node(node.id, outcome.error, drafts)
             return
-        if over := _why_over_budget(node, engine.progress.node(node.id), outcome):
+        spent = outcome.usage
+        taken = (spent.input + spent.output, spent.cost)
+        if over := why_node_over_budget(node, engine.progress.node(node.id), *taken):
             engine.fail_node(node.id, over, drafts)
             return
         blocked = block_of_output(outcome.output)
@@ -347,13 +349,3 @@ class NodeSteps:
             self._complete_node(node, output.summary, engine.kept(node.id, [(PLAN, change.plan)]))
         else:
             self._complete_node(node, getattr(output, "summary", "") or getattr(output, "goal", ""))
-
-
-def _why_over_budget(node: WorkflowNode, state: NodeState, outcome: "CallOutcome") -> str:
-    tokens = state.tokens + outcome.usage.input + outcome.usage.output
-    cost = state.cost + outcome.usage.cost
-    if node.budget.tokens and tokens > node.budget.tokens:
-        return f"it took {tokens} tokens of {node.budget.tokens}"
-    if node.budget.cents and cost > node.budget.cents * 10_000:
-        return f"it cost {cost / 1e6:.2f} USD of {node.budget.cents / 100:.2f}"
-    return ""

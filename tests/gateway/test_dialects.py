@@ -186,6 +186,14 @@ def test_what_does_not_fit_is_told_with_the_lines_that_are_most_like_it(place: P
     assert "10: def save(path, text):\n11:     with open(path) as file:" in refused.value.context["around"]
 
 
+def test_where_no_line_is_equal_the_line_that_is_most_like_one_is_told(place: Path) -> None:
+    with pytest.raises(Conflict) as refused:
+        _tree(place, _sr("        file.write(text, mode)\n", "        pass\n"))
+
+    assert "        file.write(text)" in refused.value.context["around"]
+    assert "1: import time" not in refused.value.context["around"]
+
+
 def test_a_file_that_no_agent_may_read_cannot_be_found_out(place: Path) -> None:
     for text in (_sr("TOKEN=1\n", "TOKEN=2\n", ".env"), _sr("TOKEN=9\n", "x\n", ".env")):
         with pytest.raises(NexusError) as refused:

@@ -93,10 +93,12 @@ def test_a_workflow_whose_next_node_is_a_program_goes_on_with_it(nexus: Nexus, p
     assert nexus("run", "--workflow", "flow.json", "--yes").returncode == ASKED
     run = the_run(project)
 
-    nexus.ok("approve", "--unseen", "--hold", run)
+    told = nexus.ok("approve", "--unseen", "--hold", run)
     held = listed(nexus)[run]["status"]
     nexus.ok("resume", run)
 
+    assert f"{run} ready " in told
+    assert f"Next: git nexus resume {run}" in told
     assert (held, listed(nexus)[run]["status"]) == ("ready", "completed")
 
 

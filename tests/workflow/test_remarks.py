@@ -4,12 +4,12 @@ import pytest
 
 from gitnexus.events.log import EventDraft
 from gitnexus.prompts.model import Action, Claim, ExecResult, Plan, PlanStep, ResearchBundle
-from gitnexus.workflow.definition import NodeInputs, WorkflowDefinition, WorkflowNode, make_node
+from gitnexus.workflow.definition import NodeBudget, NodeInputs, WorkflowDefinition, WorkflowNode, make_node
 from gitnexus.workflow.engine import Engine
 from gitnexus.workflow.flow import Flow
 from gitnexus.workflow.progress import WorkflowProgress
 from gitnexus.workflow.replay import replay_log
-from gitnexus.workflow.specialist import WorkOrder
+from gitnexus.workflow.specialist import CallUsage, WorkOrder, WorkResult
 from tests.workflow.memorystage import MemoryStage
 
 REMARK = ResearchBundle(
@@ -142,4 +142,15 @@ def test_a_node_whose_action_was_denied_is_not_tried_again() -> None:
     progress.fold(stage.log)
 
     assert progress.status("x") == "failed"
+    assert Flow(definition).nodes_to_try_again(progress) == []
+
+
+def test_a_node_whose_budget_is_used_up_is_not_tried_again() -> None:
+    work = make_node("x", "exec", adapter="model", budget=NodeBudget(tokens=10))
+    answer = WorkResult(output=ExecResult(status="done", summary="s"), usage=CallUsage(input=9, output=2))
+    definition, stage = _workflow(work, _reviewer()), MemoryStage({"x": [answer], "r": [FINE]})
+
+    assert _walk(definition, stage) == (False, "x: it took 11 tokens of 10")
+    progress = WorkflowProgress()
+    progress.fold(stage.log)
     assert Flow(definition).nodes_to_try_again(progress) == []

@@ -1,6 +1,7 @@
 """Finds the one position of a file where a hunk fits, or says why there is none or more than one. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 
 from gitnexus.base.errors import Conflict
 from gitnexus.base.text import one_line
@@ -9,6 +10,8 @@ from gitnexus.gateway.dialects.model import PatchHunk
 _AROUND = 3
 _MOST_SHOWN = 40
 _LONGEST = 200
+# Of a file that no old line is in, so many lines are compared with so many of the old ones.
+_MOST_COMPARED, _MOST_WANTED = 2000, 3
 _CLOSING = tuple(")}]{")
 
 
@@ -118,6 +121,8 @@ def _no_place(path: str, lines: Sequence[str], hunk: PatchHunk) -> Conflict:
     for offset, text in enumerate(old):
         for at in rows.get(text.strip(), ())[:200] if text.strip() else ():
             score[at - offset] = score.get(at - offset, 0) + 1
+    if not score:
+        score = _similar_places(old, rows)
     near = max(score, key=lambda at: (score[at], -abs(at - hunk.at)), default=max(0, hunk.at - 1))
     near = min(max(near, 0), len(lines))
     there = {line.strip() for line in lines}
@@ -127,6 +132,16 @@ def _no_place(path: str, lines: Sequence[str], hunk: PatchHunk) -> Conflict:
         hint="create it again from the current files",
         context={"path": path, "around": numbered_lines(lines, near, near + len(old))},
     )
+
+
+def _similar_places(old: Sequence[str], rows: Mapping[str, Sequence[int]]) -> dict[int, int]:
+    """Return where a line is that is like one of the old lines, as no line is equal to one; the longest ones decide."""
+    known = [text for text in rows if text and len(text) <= _LONGEST][:_MOST_COMPARED]
+    wanted = sorted(((text.strip(), offset) for offset, text in enumerate(old)), key=lambda one: -len(one[0]))
+    for text, offset in wanted[:_MOST_WANTED]:
+        if len(text) <= _LONGEST and (like := get_close_matches(text, known, 1)):
+            return {rows[like[0]][0] - offset: 1}
+    return {}
 
 
 def _shown_places(lines: Sequence[str], places: Sequence[int], size: int) -> str:
