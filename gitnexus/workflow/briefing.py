@@ -209,6 +209,8 @@ def named_material(order: WorkOrder) -> list[tuple[str, str]]:
     blocks = [(f"{_kind_of_output(one)} of {id_}", _form_as_json(one)) for id_, one in order.inputs.items()]
     if order.plan is not None:
         blocks.append(("the plan in force", _form_as_json(order.plan)))
+    if order.done and order.node.type == "plan_patch":
+        blocks.append(("the steps that are done and cannot be changed", ", ".join(order.done)))
     if order.blocked is not None:
         blocks.append(("what stands in the way", _form_as_json(order.blocked)))
     if order.split is not None:

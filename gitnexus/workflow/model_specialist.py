@@ -135,7 +135,8 @@ def _inputs_for_replanning(order: WorkOrder) -> dict[str, str]:
     plan = order.plan or next((one for one in order.inputs.values() if isinstance(one, Plan)), None)
     rows = [f"{one.question} {one.answer}" for one in order.answers]
     bundles = [one for one in order.inputs.values() if isinstance(one, ResearchBundle)]
-    told = "\n\n".join(filter(None, [_goal_with_skill(order), *rows, *map(_form_as_json, bundles), order.pack]))
+    done = f"Done already, and not to be changed: {', '.join(order.done)}" if order.done else ""
+    told = "\n\n".join(filter(None, [_goal_with_skill(order), done, *rows, *map(_form_as_json, bundles), order.pack]))
     stands = [_form_as_json(order.blocked)] if order.blocked else []
     stands += [json_document(order.split.plain()).decode()] if order.split else []
     return {

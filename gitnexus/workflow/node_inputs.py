@@ -74,13 +74,17 @@ class NodeInputReader:
             split=hindrance.split if hindrance else None,
             feedback=self.feedback(node, step),
             session=state.sessions.get(step, "") if state else "",
-            done=tuple(name for name, one in state.steps.items() if one.ok) if state else (),
+            done=self._done_steps(side.parent if side else node.id),
             limits=self.limits(node),
             answers=self._answers_for_node(side.parent if side else node.id),
             deadline=time.monotonic() + seconds if seconds else None,
             task=self.task,
             say=say,
         )
+
+    def _done_steps(self, node: str) -> tuple[str, ...]:
+        state = self.progress.nodes.get(node)
+        return tuple(name for name, one in state.steps.items() if one.ok) if state else ()
 
     def limits(self, node: WorkflowNode) -> StepLimits:
         """Return how much one step of a node may change: by the node, else by the workflow."""

@@ -228,14 +228,21 @@ def receiver_and_message(run: OpenRun, action: str) -> tuple[str, str]:
 
 
 def _refuse_wrong_order(order: WorkOrder, result: WorkResult) -> None:
-    """Refuse a plan, or a change of one, whose steps cannot be carried out in their order. Raises: UnusableAnswer."""
-    output = result.output
+    """Refuse a plan, or a change of one, that changes a step that is done, or whose order is wrong.
+
+    Raises: UnusableAnswer.
+    """
+    output, why = result.output, ""
     if isinstance(output, PlanChanges) and order.plan is not None:
+        done = next((one.step for one in output.changes if one.op != "add" and one.step in order.done), "")
+        why = f"the answer: the step {one_line(done, 40)} is done already and cannot be changed" if done else ""
         try:
-            output = apply_plan_changes(order.plan, output)
+            output = output if why else apply_plan_changes(order.plan, output)
         except Invalid:
             return  # the engine says what is wrong with it
-    if isinstance(output, Plan) and (why := why_order_is_wrong(output.steps)):
+    if isinstance(output, Plan):
+        why = why_order_is_wrong(output.steps)
+    if why:
         refused = UnusableAnswer(why)
         refused.usage = result.usage
         raise refused
