@@ -19,7 +19,7 @@ from gitnexus.workflow.packing import SplitRequest
 from gitnexus.workflow.planchange import apply_plan_changes, steps_after_failed
 from gitnexus.workflow.progress import WHOLE, NodeState, StepState
 from gitnexus.workflow.remarks import reviewed_work, take_remarks_back
-from gitnexus.workflow.run_definition import MODEL
+from gitnexus.workflow.run_definition import EMBEDDED, MODEL
 from gitnexus.workflow.specialist import FUNCTIONS, Output
 
 if TYPE_CHECKING:
@@ -130,7 +130,11 @@ class NodeSteps:
 
     def try_again(self, node: WorkflowNode, name: str, why: str) -> bool:
         """Record that a step did not hold and is done again by its specialist; return False if that is pointless."""
-        if node.type != "exec" or not (node.adapter == MODEL or runs_in_worktree(node)):
+        if node.type == "exec":
+            can_do_better = node.adapter == MODEL or runs_in_worktree(node)
+        else:
+            can_do_better = node.type in ("plan", "plan_patch") and node.adapter not in ("", EMBEDDED)
+        if not can_do_better:
             return False
         told = self._engine.stage.retry(shorten_text(why))
         if not told:

@@ -92,7 +92,7 @@ def test_a_plan_whose_steps_wait_in_a_circle_goes_back_to_the_planner(nexus: Nex
 
 
 @pytest.mark.slow
-def test_a_change_of_a_plan_that_touches_a_step_that_is_done_goes_back_to_the_planner(
+def test_a_change_of_a_plan_that_touches_a_step_that_is_done_or_is_denied_goes_back_to_the_planner(
     nexus: Nexus, project: Path
 ) -> None:
     steps = [{"id": "S1", "title": "a"}, {"id": "S2", "title": "b", "depends": ["S1"]}]
@@ -101,19 +101,22 @@ def test_a_change_of_a_plan_that_touches_a_step_that_is_done_goes_back_to_the_pl
     mend = {"summary": "m", "changes": [{"op": "replace", "step": "S2", "why": "w", "steps": steps[1:]}]}
     blocked = {"status": "blocked", "summary": "b", "blocked": {"kind": "needs_plan_patch", "question": "how?"}}
     first, second = _patch_only("total = 1", "total = 3"), _patch_only("total = 3", "total = 2")
-    with served({"goal": "g", "steps": steps}, first, blocked, split, mend, second) as stub:
+    with served({"goal": "g", "steps": steps}, first, blocked, split, mend, mend, second) as stub:
         _set_model(project, stub.url)
         settings = project / ".nexus" / "settings.json"
         both = '"executor": "model", "planner": "model"'
         settings.write_text(settings.read_text().replace('"executor": "model"', both))
         trust(project)
         run = json.loads(nexus("run", "/plan-exec the total in code.txt", "--yes", "--json").stdout)["run"]["id"]
-        codes = [nexus("approve", "--unseen", "--wait", run).returncode for _ in range(4)]
+        codes = [nexus("approve", "--unseen", "--wait", run).returncode for _ in range(2)]
+        codes.append(nexus("deny", "--reason", "rather call it c", "--wait", run).returncode)
+        codes += [nexus("approve", "--unseen", "--wait", run).returncode for _ in range(2)]
 
-    assert codes == [21, 21, 21, 0]
+    assert codes == [21, 21, 21, 21, 0]
     assert "Done already, and not to be changed: S1" in stub.prompts[3]
     assert "the step S1 is done already and cannot be changed" in stub.prompts[4]
-    assert len(stub.asked) == 6
+    assert "rather call it c" in stub.prompts[5]
+    assert len(stub.asked) == 7
     assert run_git(project, "log", "--format=%s", f"main..nexus/{run}").count("\n") == 2
     assert nexus("replay", run, "--verify").returncode == 0
 
