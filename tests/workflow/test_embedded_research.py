@@ -46,7 +46,7 @@ def test_every_shelf_of_the_project_is_searched_and_quoted(view: Seen) -> None:
     assert "file:docs/retries.md#L5-L7" in cited(bundle)
     quoted = next(claim for claim in bundle.claims if claim.citations == ("memory:backoff-choice",))
     assert quoted.text == "the note backoff-choice: “We chose exponential backoff after the outage.”"
-    assert bundle.summary.startswith("Searched 7 files of ")
+    assert "Searched 7 files of " in bundle.summary
     assert "1 closed cycle" in bundle.summary
 
 
@@ -58,7 +58,7 @@ def test_research_of_others_is_cited_and_what_rules_found_before_is_not(view: Se
 def test_what_defines_a_name_comes_before_what_uses_it(view: Seen) -> None:
     bundle = found(view, "where is `backoff(attempt)` defined?")
 
-    assert bundle.claims[0].text == "src/client.py, line 10: “def backoff(attempt):”"
+    assert bundle.claims[0].text == "src/client.py, line 10: “def backoff(attempt): — Return the seconds to wait.”"
     assert bundle.claims[0].confidence > 60
 
 

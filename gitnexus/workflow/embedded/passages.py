@@ -26,11 +26,23 @@ _MADE = re.compile(
 _LESSER = re.compile(
     r"(?:^|/)(?:tests?|spec|fixtures|testdata|vendor|third_party|node_modules)/|(?:^|/)(?:test_|CHANGELOG)"
 )
+_DEFINING = (
+    r"[ \t]*(?:export\s+|public\s+|private\s+|async\s+|static\s+|pub\s+|default\s+)*"
+    r"(?:def|class|function|func|fn|interface|struct|enum|trait|type|const|let|var|val|module|package)\s+"
+)
+_OWNER = re.compile(r"(?:export\s+|public\s+|default\s+|pub\s+)*(?:class|struct|enum|interface|trait|impl)\s+(\w+)")
+# A call in a literal, and what its name belongs to: `Signer.sign(value)` asks about sign.
+_NAME_IN_LITERAL = re.compile(r"\(.*\)$|^(?:\w+\.)+")
 _DEFINES = re.compile(
     r"\s*(?:export\s+|public\s+|private\s+|async\s+|static\s+|pub\s+)*"
     r"(?:def|class|function|func|fn|interface|struct|enum|trait|type|const|let|var|val|module|package)\s+\w"
     r"|\s*[A-Z_][A-Z0-9_]{2,}\s*(?::[^=]+)?=|#{1,6}\s|[\w.-]+\s*:\s*$"
 )
+
+_OPENS_DOC = re.compile(r"\s*[rRbBuU]{0,2}(\"{3}|'{3})")
+# How much more the line is worth that defines what was asked about, and one that differs in capital letters.
+_DEFINITION, _DEFINITION_BY_SOUND = 8.0, 4.0
+_LONGEST_SIGNATURE = 8
 
 # That a file uses something says little about it.
 _IMPORTS = re.compile(r"\s*(?:from\s+\S+\s+import|import|use|using|#include|require|export\s+\*)\b")
@@ -53,8 +65,40 @@ class TermWeights:
     """The weight of each term: the rarer, the higher. Filled while files are searched."""
 
     asked: QuestionTerms
+    # What the question may be about by name, folded, each with its spelling and its term; and where one is defined.
+    names: dict[str, tuple[str, str]] = field(init=False)
+    definition: re.Pattern[str] | None = field(init=False)
     holding: dict[str, int] = field(default_factory=dict)
     files: int = 0
+
+    def __post_init__(self) -> None:
+        said = {word: term for term, word in zip(self.asked.words, self.asked.said, strict=True)}
+        told = {_NAME_IN_LITERAL.sub("", one): one for one in self.asked.literals}
+        self.names = {name.lower(): (name, term) for name, term in {**said, **told}.items() if name.isidentifier()}
+        words = "|".join(
+            map(re.escape, [*self.names, *(part for one in self.asked.literals for part in one.split("."))])
+        )
+        self.definition = re.compile(rf"{_DEFINING}({words})\b", re.IGNORECASE | re.MULTILINE) if words else None
+
+    def defined_term(self, line: str) -> tuple[str, float]:
+        """Return the term whose name a line defines, and what that is worth; ("", 0) if it defines none."""
+        found = self.definition.match(line) if self.definition else None
+        name, term = self.names.get(found[1].lower(), ("", "")) if found else ("", "")
+        if found is None or not term:
+            return "", 0.0
+        return term, _DEFINITION if found[1] == name else _DEFINITION_BY_SOUND
+
+    def members_defined_in(self, text: str, path: str) -> set[str]:
+        """Return the names with a dot that a file defines."""
+        return {one for one in self.asked.literals if "." in one and self._defines_member(one, text, path)}
+
+    def _defines_member(self, literal: str, text: str, path: str) -> bool:
+        """Return True if a file defines a name such as Signer.sign: its last part, and what it belongs to."""
+        *owners, name = literal.split(".")
+        if not owners or self.definition is None or not name.isidentifier():
+            return False
+        there = {found[1] for found in self.definition.finditer(text)}
+        return name in there and (owners[-1] in there or path.rpartition("/")[2].partition(".")[0] == owners[-1])
 
     def count_terms(self, low: str, text: str) -> dict[str, int]:
         """Return how often a text contains each term; `low` is the normalised text."""
@@ -91,6 +135,7 @@ def passages_in_files(base: BaseTree, weighed: TermWeights, most: int) -> list[P
         weighed.files += 1
         text = data.decode("utf-8", "replace")
         counts = weighed.count_terms(fold_text(text), text)
+        counts |= dict.fromkeys(weighed.members_defined_in(text, entry.path), 1)
         named = entry.path in weighed.asked.paths
         for term in counts:
             weighed.holding[term] = weighed.holding.get(term, 0) + 1
@@ -141,7 +186,8 @@ def _passages_in_file(base: BaseTree, path: str, weighed: TermWeights) -> list[P
     if blob is None:
         return []
     lines = mask_lines(blob.data).lines
-    rows = [_line_score(line, weighed) for line in lines]
+    owners = _owners_of_lines(lines, path) if any("." in one for one in weighed.asked.literals) else [""] * len(lines)
+    rows = [_line_score(line, weighed, owner) for line, owner in zip(lines, owners, strict=True)]
     sums = [_score_with_neighbours(rows, at, weighed) for at in range(len(lines))]
     order = sorted((at for at in range(len(lines)) if rows[at][1]), key=lambda at: (-sums[at], at))
     if not order and path in weighed.asked.paths and lines:
@@ -154,8 +200,25 @@ def _passages_in_file(base: BaseTree, path: str, weighed: TermWeights) -> list[P
     return [_make_passage(path, lines, rows, sums[at], at, weighed) for at in chosen]
 
 
-def _line_score(line: str, weighed: TermWeights) -> tuple[float, frozenset[str]]:
+def _owners_of_lines(lines: Sequence[str], path: str) -> list[str]:
+    """Return for each line the class around it, outside of classes the name of the file."""
+    module = path.rpartition("/")[2].partition(".")[0]
+    owners, owner = [], module
+    for line in lines:
+        is_outer = bool(line[:1].strip())
+        if is_outer and line[0] not in "#/@)}]":
+            begun = _OWNER.match(line)
+            owner = begun[1] if begun else module
+        owners.append(module if is_outer else owner)
+    return owners
+
+
+def _line_score(line: str, weighed: TermWeights, owner: str = "") -> tuple[float, frozenset[str]]:
+    """Return the worth of a line and the terms in it; `owner` is the class or module in which it defines something."""
     held = frozenset(weighed.count_terms(fold_text(line), line))
+    term, worth = weighed.defined_term(line)
+    if term and ("." not in term or term.split(".")[-2] == owner):
+        return _total_weight(held | {term}, weighed) + worth, held | {term}
     if _IMPORTS.match(line):
         return round(0.3 * _total_weight(held, weighed), 3), held
     return _total_weight(held, weighed) + (2.0 if held and _DEFINES.match(line) else 0.0), held
@@ -180,12 +243,31 @@ def _make_passage(
     kind: Kind = "doc" if path.endswith(_DOCS) else "code"
     defines = _DEFINES.match(lines[at]) is not None
     quote = plain_quote(lines[at])
+    if kind == "code" and weighed.defined_term(lines[at])[0]:
+        quote, last = _definition_in_words(lines, at, last)
     if defines and kind == "doc":
         quote = " — ".join([quote, *(plain_quote(line) for line in lines[at + 1 : last + 1] if line.strip())][:2])
     ref = f"file:{path}#L{first + 1}-L{last + 1}"
     bonus = (4.0 if path in weighed.asked.paths else 0.0) + _total_weight(held, weighed) * 0.5
     lesser = 0.7 if _LESSER.search(path) else 1.0
     return Passage(kind, ref, f"{path}, line {at + 1}", quote, held, round((score + bonus) * lesser, 3), defines)
+
+
+def _definition_in_words(lines: Sequence[str], at: int, last: int) -> tuple[str, int]:
+    """Return a definition with the first line of its docstring, and the last line to cite."""
+    near = lines[at : at + _LONGEST_SIGNATURE]
+    end = next((row for row, line in enumerate(near) if line.rstrip().endswith((":", "{", ";"))), 0)
+    said = " ".join(line.strip() for line in near[: end + 1]).replace("( ", "(").replace(", )", ")").replace(" )", ")")
+    below = next(((row, line) for row, line in enumerate(lines[at + end + 1 : at + end + 3]) if line.strip()), None)
+    opened = _OPENS_DOC.match(below[1]) if below else None
+    if below is None or opened is None:
+        return one_line(said, LONGEST_QUOTE), last
+    row = at + end + 1 + below[0]
+    doc = [below[1][opened.end() :].strip()]
+    while doc[-1] and not doc[-1].endswith((".", opened[1])) and row + len(doc) < len(lines) and len(doc) < 4:
+        doc.append(lines[row + len(doc)].strip())
+    words = " ".join(doc).removesuffix(opened[1]).strip()
+    return one_line(f"{said} — {words}", LONGEST_QUOTE), max(last, row + len(doc) - 1)
 
 
 def _lines_to_cite(lines: Sequence[str], at: int) -> tuple[int, int]:

@@ -23,6 +23,8 @@ _BARE = re.compile(r"(?<![\w/:.@-])[\w@.+/-]*[\w]")
 _ENDING = re.compile(r"\.[A-Za-z]\w{0,9}\b")
 _BEGIN = re.compile(r"(?<![\w/:.@-])[^\s`'\"“„(]")
 _LONGEST_NAME = 200
+# Files that people call by their title.
+_TITLES = re.compile(r"(?<![\w/.])[A-Z]{4,20}(?![\w/.])")
 _SCHEME = re.compile(r"\b[a-z][a-z0-9+.-]*://\S+", re.IGNORECASE)
 # About the asking itself, or about what every repository has.
 _EMPTY = (
@@ -30,6 +32,7 @@ _EMPTY = (
     | QUESTIONS
     | ASKING
     | FILLERS
+    | frozenset("class function method defined definition".split())
     | frozenset(
         "latest newest best practice practices question answer code codebase file files repository repo project thing "
         "things stuff way ways work works work something anything here this that us we me my it them code der die das "
@@ -67,12 +70,17 @@ class QuestionTerms(NamedTuple):
 def parse_question(text: str, known: Collection[str] = ()) -> QuestionTerms:
     """Return the terms of a question; `known` are the existing files."""
     prose = _SCHEME.sub(" ", _FENCE.sub(" ", text))
+    spelt = {path: _only_file_called(path, known) for path in [*named_paths(prose, known), *_TITLES.findall(prose)]}
+    for given, path in spelt.items():
+        if path != given:
+            prose = re.sub(rf"(?<![\w/.]){re.escape(given)}(?!\w)", path.replace("\\", "\\\\"), prose)
     paths = named_paths(prose, known)
     quoted = [next(filter(None, found.groups())).strip() for found in _QUOTED.finditer(prose)]
     unnamed = prose
     for one in sorted(paths, key=len, reverse=True):
         unnamed = unnamed.replace(one, " ")
     names = [found[0] for found in _NAME.finditer(unnamed)]
+    quoted = [one.removesuffix("()") for one in quoted]
     literals = [one for one in dict.fromkeys([*quoted, *names]) if len(one) > 1 and one not in paths]
     rest = prose
     for one in sorted([*literals, *paths], key=len, reverse=True):
@@ -82,6 +90,14 @@ def parse_question(text: str, known: Collection[str] = ()) -> QuestionTerms:
     }
     words = dict(reversed(stems.items()))
     return QuestionTerms(text, tuple(literals[:MOST_TERMS]), tuple(paths), tuple(words), tuple(words.values()))
+
+
+def _only_file_called(name: str, known: Collection[str]) -> str:
+    """Return the file that is meant by its name without folders, or by a title such as README; else the name itself."""
+    if name in known or "/" in name:
+        return name
+    found = [path for path in known if path.rpartition("/")[2] == name or path.rpartition(".")[0] == name]
+    return found[0] if len(found) == 1 else name
 
 
 def named_paths(text: str, known: Collection[str]) -> list[str]:

@@ -157,7 +157,7 @@ def _unresolved_questions(
 
 
 def _describe_search(library: Library, weighed: TermWeights, texts: Sequence[SourceText], commits: int) -> str:
-    rows = [f"{weighed.files} files of {library.base.commit[:12]}"]
+    rows = [f"{_format_count(weighed.files, 'file')} of {library.base.commit[:12]}"]
     for kind, group in itertools.groupby(texts, key=lambda one: one.kind):
         rows.append(_format_count(len(list(group)), _KINDS[kind]))
     rows.append(_format_count(commits, "commit"))
@@ -168,18 +168,14 @@ def _describe_search(library: Library, weighed: TermWeights, texts: Sequence[Sou
 
 
 def _summarize_research(searched: str, chosen: Sequence[Passage], weighed: TermWeights) -> str:
-    parts = [searched]
     if not chosen:
-        return f"{searched} Nothing was found that holds enough of the question."
-    parts.append(
-        f"{_format_count(len(chosen), 'passage')} hold enough of it." if len(chosen) > 1 else "One passage fits."
-    )
-    parts.append(f"The best is {_place_of_passage(chosen[0])}: “{chosen[0].quote}” ({chosen[0].ref}).")
+        return f"Nothing was found that holds enough of the question. {searched}"
+    parts = [f"{_place_of_passage(chosen[0])}: “{chosen[0].quote}” ({chosen[0].ref})."]
     parts += [f"Also {_place_of_passage(one)}: “{one.quote}”." for one in chosen[1:3]]
     whole = weighed.coverage(frozenset[str]().union(*(one.held for one in chosen)))
-    parts.append(
-        f"Together they hold {whole} percent of what was sought. No model read them: what follows is for a reader."
-    )
+    count = f"{_format_count(len(chosen), 'passage')} hold" if len(chosen) > 1 else "One passage holds"
+    share = f" {count} {whole} percent of what was sought." if weighed.asked.terms else ""
+    parts.append(f"{searched}{share} No model read them: this is for a reader.")
     return " ".join(parts)
 
 
