@@ -9,7 +9,7 @@ from gitnexus.base.errors import Invalid, NotFound
 from gitnexus.base.spelling import suggest_word
 from gitnexus.prompts.connection import ModelConnection
 from gitnexus.prompts.library_chat import missing_library, require_library
-from gitnexus.prompts.settings import ROLES, SECTION, Interface, ModelEndpoint, PromptSettings, check_endpoint
+from gitnexus.prompts.settings import ROLES, ROUTER, SECTION, Interface, ModelEndpoint, PromptSettings, check_endpoint
 
 NAME = re.compile(r"[a-z][a-z0-9._-]{0,39}")
 MODEL = "model"
@@ -120,6 +120,8 @@ def use_model(settings: dict[str, Any], name: str, roles: Sequence[str]) -> dict
     found = copy.deepcopy(settings)
     for role in roles:
         found[SECTION].setdefault("use", {})[role] = name
+        if role == ROUTER:
+            continue  # it is no specialist
         given = found.setdefault("workflow", {}).setdefault("specialists", {})
         listed = isinstance(given.get(role), list)
         mine = [row for row in given[role] if _agent_of_row(row) == MODEL] if listed else []

@@ -20,12 +20,15 @@ Interface = Literal["openai", "ollama", "anthropic", "gemini"]
 
 
 ROLES = ("researcher", "planner", "executor")
+# Who chooses a workflow is asked before any of them; only a model that is set for it, rules otherwise.
+ROUTER = "router"
 ROLE_OF_FUNCTION = {
     "Research": "researcher",
     "MakePlan": "planner",
     "PlanPatch": "planner",
     "AgendaPatch": "planner",
     "ExecStep": "executor",
+    "RoutePrompt": ROUTER,
 }
 
 
@@ -80,6 +83,10 @@ class PromptSettings(Document):
     use: dict[str, str] = Field(default_factory=dict)
     functions: dict[str, ModelEndpoint] = Field(default_factory=dict)
 
+    def router_endpoint(self) -> ModelEndpoint | None:
+        """Return the model that chooses workflows, None if none is set for that."""
+        return self.functions.get("RoutePrompt") or self.models.get(self.use.get(ROUTER, ""))
+
     def endpoint_of(self, name: str) -> ModelEndpoint:
         """Return the endpoint of a function. Raises: Failed if the settings name none."""
         role = ROLE_OF_FUNCTION.get(name, "")
@@ -107,8 +114,8 @@ def parse_prompt_settings(value: Any) -> PromptSettings:
         if not one.url:
             raise Invalid(f"{where}: models: {name[:40]}: url is missing")
     for role, name in found.use.items():
-        if role not in ROLES:
-            raise Invalid(f"{where}: use: {role[:40]} is no role", hint=suggest_word(role, ROLES))
+        if role not in (*ROLES, ROUTER):
+            raise Invalid(f"{where}: use: {role[:40]} is no role", hint=suggest_word(role, (*ROLES, ROUTER)))
         if name not in found.models:
             raise Invalid(
                 f"{where}: use: {role}: there is no model {name[:40]!r}",

@@ -7,7 +7,9 @@ from gitnexus.base.canonical import parse_json
 from gitnexus.base.errors import Failed, Invalid
 from gitnexus.base.text import one_line
 from gitnexus.prompts.address import is_loopback_url
+from gitnexus.prompts.connection import ModelConnection
 from gitnexus.prompts.http import post_json
+from gitnexus.prompts.settings import ModelEndpoint
 from gitnexus.workflow.settings import RouterSettings, router_key
 
 LARGEST = 256 * 1024
@@ -34,6 +36,15 @@ def ask_router_model(router: RouterSettings, system: str, question: str, schema:
         raise Failed(f"the answer is {one_line(exc.message, 200)}") from exc
 
 
+def ask_model_to_route(endpoint: ModelEndpoint, system: str, question: str) -> Any:
+    """Return the JSON value that a model of the settings answered. Raises: Failed, with the reason."""
+    messages = [{"role": "system", "content": system}, {"role": "user", "content": question}]
+    try:
+        return _parse_text(ModelConnection(endpoint).ask(messages))
+    except Invalid as exc:
+        raise Failed(f"the answer is {one_line(exc.message, 200)}") from exc
+
+
 def _request_body(router: RouterSettings, system: str, question: str, schema: dict[str, Any]) -> dict[str, Any]:
     messages = [{"role": "system", "content": system}, {"role": "user", "content": question}]
     common = {"model": router.model, "messages": messages, "stream": False}
@@ -54,7 +65,19 @@ def _parse_chat_content(kind: str, raw: bytes) -> Any:
         raise Failed("the answer is not that of a chat") from exc
     if not isinstance(text, str):
         raise Failed("the answer is not that of a chat")
-    return parse_json(_without_wrapping(text).encode("utf-8", "surrogatepass"))
+    return _parse_text(text)
+
+
+def _parse_text(text: str) -> Any:
+    """Return the JSON value in an answer: the whole of it, else the object that stands among words."""
+    body = _without_wrapping(text)
+    try:
+        return parse_json(body.encode("utf-8", "surrogatepass"))
+    except Invalid:
+        inside = body[body.find("{") : body.rfind("}") + 1]
+        if not inside or inside == body:
+            raise
+        return parse_json(inside.encode("utf-8", "surrogatepass"))
 
 
 def _without_wrapping(text: str) -> str:

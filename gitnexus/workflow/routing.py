@@ -16,6 +16,7 @@ from gitnexus.workflow.rules import RequestReading, parse_request, prose_of_prom
 from gitnexus.workflow.settings import WorkflowSettings
 
 if TYPE_CHECKING:
+    from gitnexus.prompts.settings import ModelEndpoint
     from gitnexus.workflow.smallmodel import RouterAnswer
 
 # `/plan the migration`: a macro by its name, of ours or of the project's.
@@ -31,6 +32,8 @@ class RoutingInputs(NamedTuple):
     around: RoutingContext = RoutingContext()
     # Why a macro of the project's is none, by its name.
     wrong: Mapping[str, str] = MappingProxyType({})
+    # The model that chooses, if the settings name one of the models for it.
+    model: "ModelEndpoint | None" = None
     # Takes secrets out of what leaves; None: those that look like one.
     hide: Callable[[str], str] | None = None
 
@@ -63,13 +66,14 @@ def propose_workflow(prompt: str, known: RoutingInputs, *, model: bool = True) -
         )
     if (found := _route_by_name(prompt, known)) or (found := _route_by_delegation(prompt, known)):
         return found
-    if not (model and known.settings.router.url):
+    router = known.settings.router if known.settings.router.url else known.model
+    if not model or router is None:
         return _route_by_rules(prompt, known)
     from gitnexus.redaction import mask
     from gitnexus.workflow.smallmodel import ask_small_model  # urllib: only who has a model pays
 
     try:
-        said = ask_small_model(known.settings.router, prompt, known.around, known.offered(), known.hide or mask)
+        said = ask_small_model(router, prompt, known.around, known.offered(), known.hide or mask)
     except Failed as exc:
         return _route_by_rules(prompt, known).changed(fallback=exc.message)
     return _route_by_model(prompt, said, known)

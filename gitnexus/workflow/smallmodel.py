@@ -8,8 +8,9 @@ from pydantic import Field
 from gitnexus.base.document import Document, Many, has_form, json_schema_body
 from gitnexus.base.errors import Failed, Invalid
 from gitnexus.base.text import make_visible, one_line
+from gitnexus.prompts.settings import ModelEndpoint
 from gitnexus.redaction import mask
-from gitnexus.workflow.endpoint import ask_router_model
+from gitnexus.workflow.endpoint import ask_model_to_route, ask_router_model
 from gitnexus.workflow.proposal import RoutingContext
 from gitnexus.workflow.settings import RouterSettings
 
@@ -43,16 +44,22 @@ def answer_schema(names: list[str]) -> dict[str, Any]:
 
 
 def ask_small_model(
-    router: RouterSettings, prompt: str, around: RoutingContext, offered: Mapping[str, str], hide: Hide = mask
+    router: RouterSettings | ModelEndpoint,
+    prompt: str,
+    around: RoutingContext,
+    offered: Mapping[str, str],
+    hide: Hide = mask,
 ) -> RouterAnswer:
     """Return the validated answer of the model. `hide` removes secrets from everything sent and received.
 
     Raises: Failed, if the answer is unusable.
     """
     table = "\n".join(f"- {name}: {one_line(about, 200)}" for name, about in offered.items())
-    value = ask_router_model(
-        router, hide(_SYSTEM % table), hide(_render_question(prompt, around)), answer_schema(list(offered))
-    )
+    system, question = hide(_SYSTEM % table), hide(_render_question(prompt, around))
+    if isinstance(router, RouterSettings):
+        value = ask_router_model(router, system, question, answer_schema(list(offered)))
+    else:
+        value = ask_model_to_route(router, system, question)
     try:
         said = RouterAnswer.from_value(value, "the answer")
     except Invalid as exc:

@@ -1,22 +1,24 @@
 """`git nexus model add`: set up a model, and make one small call."""
 
 import shlex
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import click
 
 from gitnexus.base.errors import Invalid
+from gitnexus.cli.model.in_force import ModelsInForce, with_models
 from gitnexus.cli.model.output import call_as_json, format_call, format_key_source
+from gitnexus.prompts.key_sources import keyring_store_command
 from gitnexus.prompts.library_chat import install_command
 from gitnexus.prompts.models import PROVIDERS, add_model, call_model, choose_interface, free_roles, use_model
-from gitnexus.prompts.settings import ROLES, Interface, ModelEndpoint, check_endpoint
+from gitnexus.prompts.settings import ROLES, ROUTER, Interface, ModelEndpoint, check_endpoint
 from gitnexus.state.settings import write_user_settings
 from gitnexus.ui.approval_prompt import ask_line, is_person_at_terminal
 from gitnexus.ui.commands import NexusCommand
-from gitnexus.ui.output import print_answer, print_note, with_nexus
+from gitnexus.ui.output import print_answer, print_note
 
-if TYPE_CHECKING:
-    from gitnexus.app import Nexus
+# On one's own machine; what asks for a key all the same gets it by an option.
+_WITHOUT_KEY = ("ollama", "llama.cpp")
 
 
 @click.command("add", cls=NexusCommand)
@@ -35,11 +37,15 @@ if TYPE_CHECKING:
 @click.option("--usd-in", type=click.FloatRange(0), metavar="USD", help="What a million tokens that it reads cost.")
 @click.option("--usd-out", type=click.FloatRange(0), metavar="USD", help="What a million tokens that it writes cost.")
 @click.option(
-    "--for", "roles", multiple=True, type=click.Choice(ROLES), help="Which role uses it; by default all free ones."
+    "--for",
+    "roles",
+    multiple=True,
+    type=click.Choice((*ROLES, ROUTER)),
+    help="Which role uses it; by default all free ones.",
 )
 @click.option("--no-test", is_flag=True, help="Make no call.")
-@with_nexus
-def add_model_command(nexus: "Nexus", /, name: str, **asked: Any) -> None:
+@with_models
+def add_model_command(models: ModelsInForce, /, name: str, **asked: Any) -> None:
     """Set up a model, and make one small call.
 
     Missing values are asked for at a terminal. The model is stored in your own settings under NAME (default: its
@@ -59,7 +65,7 @@ def add_model_command(nexus: "Nexus", /, name: str, **asked: Any) -> None:
     lines = [format_call(name, called)] if called is not None else []
     lines.append(f"used by: {', '.join(used)}" if used else f"no role uses it yet: git nexus model use {name}")
     payload = {"model": name, "roles": used, "call": call_as_json(called) if called is not None else None}
-    print_answer(payload, "\n".join(lines), nexus.described)
+    print_answer(payload, "\n".join(lines), models.described)
 
 
 def _endpoint_from(asked: dict[str, Any]) -> ModelEndpoint:
@@ -77,21 +83,39 @@ def _endpoint_from(asked: dict[str, Any]) -> ModelEndpoint:
     model = asked["model"] or _ask(f"Model? [{known.example}]", "", "--model") or known.example
     ways = [asked[name] for name in ("key_env", "key_command", "keyring") if asked[name]]
     key_env = asked["key_env"] or ("" if ways else known.key_env)
-    if not ways and known.key_env and is_person_at_terminal():
-        key_env = _ask(f"Variable with the key? [{known.key_env}]", known.key_env, "--key-env")
+    keyring, key_command = asked["keyring"], asked["key_command"]
+    if not ways and provider not in _WITHOUT_KEY and is_person_at_terminal():
+        key_env, keyring, key_command = _ask_where_key_is(known.key_env)
     endpoint = ModelEndpoint(
         provider=provider,
         interface=spoken.interface,
         url=url,
         model=model,
         key_env=key_env,
-        key_command=_words(asked["key_command"]),
-        keyring=asked["keyring"],
+        key_command=_words(key_command),
+        keyring=keyring,
         usd_per_million_in=asked["usd_in"],
         usd_per_million_out=asked["usd_out"],
     )
     check_endpoint(endpoint, "the model")
     return endpoint
+
+
+def _ask_where_key_is(variable: str) -> tuple[str, str, str]:
+    """Return the variable, the account in the keyring or the command that has the key; the key is never asked for."""
+    usual = "environment" if variable else "none"
+    where = _ask(f"Where is the key? [environment/keyring/command/none] [{usual}]", usual, "--key-env")
+    if where == "environment":
+        return _ask(f"Variable with the key? [{variable or 'MY_KEY'}]", variable, "--key-env"), "", ""
+    if where == "keyring":
+        account = _ask("Account in the keyring, service git-nexus? [me]", "me", "--keyring")
+        print_note(f"to store a key there: {shlex.join(keyring_store_command(account))}")
+        return "", account, ""
+    if where == "command":
+        return "", "", _ask("Command that prints the key? [pass show models]", "", "--key-command")
+    if where == "none":
+        return "", "", ""
+    raise Invalid(f"{where[:40]!r} is no place for a key", hint="environment, keyring, command or none")
 
 
 def _words(command: str) -> tuple[str, ...]:

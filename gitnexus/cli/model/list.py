@@ -1,24 +1,19 @@
 """`git nexus model list`: list the models, and which roles use each."""
 
-from typing import TYPE_CHECKING
-
 import click
 
 from gitnexus.base.text import one_line
+from gitnexus.cli.model.in_force import ModelsInForce, with_models
 from gitnexus.cli.model.output import format_key_source, roles_using
-from gitnexus.prompts.in_project import read_prompt_settings
 from gitnexus.ui.commands import NexusCommand
-from gitnexus.ui.output import format_columns, print_answer, with_nexus
-
-if TYPE_CHECKING:
-    from gitnexus.app import Nexus
+from gitnexus.ui.output import format_columns, print_answer
 
 
 @click.command("list", cls=NexusCommand)
-@with_nexus
-def list_models(nexus: "Nexus") -> None:
+@with_models
+def list_models(models: ModelsInForce) -> None:
     """List the models, and which roles use each."""
-    settings = read_prompt_settings(nexus.state)
+    settings = models.read()
     rows = [
         [
             name,
@@ -41,4 +36,4 @@ def list_models(nexus: "Nexus") -> None:
         for name, one in settings.models.items()
     ]
     text = format_columns(rows, indent="") if rows else "No model is set up.\nNext: git nexus model add"
-    print_answer({"models": payload}, text, nexus.described)
+    print_answer({"models": payload}, text, models.described)

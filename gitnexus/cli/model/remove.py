@@ -1,22 +1,20 @@
 """`git nexus model remove`: forget a model."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from gitnexus.cli.model.in_force import ModelsInForce, with_models
 from gitnexus.prompts.models import remove_model
 from gitnexus.state.settings import write_user_settings
 from gitnexus.ui.commands import NexusCommand
-from gitnexus.ui.output import print_answer, with_nexus
-
-if TYPE_CHECKING:
-    from gitnexus.app import Nexus
+from gitnexus.ui.output import print_answer
 
 
 @click.command("remove", cls=NexusCommand)
 @click.argument("name")
-@with_nexus
-def remove_model_command(nexus: "Nexus", name: str) -> None:
+@with_models
+def remove_model_command(models: ModelsInForce, name: str) -> None:
     """Forget a model. Roles that used it work by rules again; its key stays where it is."""
     freed: list[str] = []
 
@@ -26,4 +24,4 @@ def remove_model_command(nexus: "Nexus", name: str) -> None:
 
     write_user_settings(change)
     told = f"; rules do the work of {', '.join(freed)} again" if freed else ""
-    print_answer({"model": name, "roles": freed}, f"{name} is removed{told}", nexus.described)
+    print_answer({"model": name, "roles": freed}, f"{name} is removed{told}", models.described)

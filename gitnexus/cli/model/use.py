@@ -1,25 +1,31 @@
 """`git nexus model use`: make roles ask a model."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from gitnexus.cli.model.in_force import ModelsInForce, with_models
 from gitnexus.prompts.models import agents_of_role, use_model
-from gitnexus.prompts.settings import ROLES
+from gitnexus.prompts.settings import ROLES, ROUTER
 from gitnexus.state.settings import write_user_settings
 from gitnexus.ui.commands import NexusCommand
-from gitnexus.ui.output import print_answer, with_nexus
-
-if TYPE_CHECKING:
-    from gitnexus.app import Nexus
+from gitnexus.ui.output import print_answer
 
 
 @click.command("use", cls=NexusCommand)
 @click.argument("name")
-@click.option("--for", "roles", multiple=True, type=click.Choice(ROLES), help="Which role; all three by default.")
-@with_nexus
-def use_model_command(nexus: "Nexus", name: str, roles: tuple[str, ...]) -> None:
+@click.option(
+    "--for",
+    "roles",
+    multiple=True,
+    type=click.Choice((*ROLES, ROUTER)),
+    help="Which role; by default the three that work.",
+)
+@with_models
+def use_model_command(models: ModelsInForce, name: str, roles: tuple[str, ...]) -> None:
     """Make roles ask a model. This holds in all of your projects.
+
+    A model for the role router chooses the workflow of a prompt, where rules do it otherwise.
 
     In a role with a list of agents it becomes the first, and the others stay; a single agent is replaced.
     """
@@ -32,7 +38,7 @@ def use_model_command(nexus: "Nexus", name: str, roles: tuple[str, ...]) -> None
         return after
 
     write_user_settings(change)
-    print_answer({"model": name, "roles": chosen}, f"{name} is used by: {', '.join(said)}", nexus.described)
+    print_answer({"model": name, "roles": chosen}, f"{name} is used by: {', '.join(said)}", models.described)
 
 
 def _describe_use(role: str, before: list[str], after: list[str]) -> str:

@@ -3,6 +3,7 @@
 from gitnexus.base.canonical import parse_json
 from gitnexus.base.errors import Invalid
 from gitnexus.policy.in_force import read_policy_in_force
+from gitnexus.prompts.in_project import read_prompt_settings
 from gitnexus.runs.store import read_all_runs
 from gitnexus.runs.workflow.agents import choose_agents
 from gitnexus.state import State
@@ -29,14 +30,16 @@ def known_for_routing(state: State) -> RoutingInputs:
     settings = workflow_settings(state)
     commands, files = read_custom_macros(state.snapshot)
     wrong = {path.removeprefix(f"{FOLDER}/").removesuffix(".md"): why for path, why in files.items()}
-    if not settings.router.url:
+    model = read_prompt_settings(state).router_endpoint()
+    if not settings.router.url and model is None:
         return RoutingInputs(commands, settings, wrong=wrong)
     # Only a model uses the context; rules do not, so it is not collected for them.
     from gitnexus.redaction import mask
     from gitnexus.redaction.stored import known_secret_values
 
     values = known_secret_values()
-    return RoutingInputs(commands, settings, _routing_surroundings(state), wrong, lambda text: mask(text, values))
+    around = _routing_surroundings(state)
+    return RoutingInputs(commands, settings, around, wrong, model, lambda text: mask(text, values))
 
 
 def route_prompt(state: State, prompt: str, *, model: bool = True) -> WorkflowProposal:
