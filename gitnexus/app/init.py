@@ -28,7 +28,7 @@ from gitnexus.state.home import close_folders_to_others, folders_open_to_others,
 from gitnexus.state.intake import settle_hand_edits
 from gitnexus.state.layout import FORMAT_FILE, IGNORE_FILE, IGNORE_TEXT, OWNED, SESSION_FOLDER
 from gitnexus.state.migrations import pending_step
-from gitnexus.workflow.state_files import generated_state_files
+from gitnexus.workflow.state_files import CUSTOM, generated_state_files
 
 
 @dataclass(slots=True)
@@ -254,6 +254,9 @@ def _fill_checkout(state: State, result: InitResult) -> None:
     root = repo.folder / ".nexus"
     was_there = root.is_dir()
     result.nexus.settled = settle_hand_edits(state)
+    # The ref holds no empty folder, and this one is where workflows are copied to.
+    if root.is_dir() and not root.is_symlink() and not (root / "commands").is_symlink():
+        (root / CUSTOM).mkdir(parents=True, exist_ok=True)
     if not was_there:
         result.changes.append("checked out that ref into .nexus/")
     elif result.nexus.settled.taken:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gitnexus.workflow.macros import Macro
 
-SCHEMAS, BUILTINS = "schemas", "commands/builtins"
+SCHEMAS, BUILTINS, CUSTOM = "schemas", "commands/builtins", "commands/custom"
 # The folder of this package with the data, by the folder of the state.
 _FOLDERS = {SCHEMAS: ("schemas", ".schema.json"), BUILTINS: ("builtins", ".md")}
 _HEAD = """# A built-in workflow of git nexus, written by git nexus init. For one of your own, copy this file to

@@ -64,7 +64,6 @@ def test_tags_and_their_slash_commands_write_down_what_they_say(nexus: Nexus, pr
 
 def test_a_workflow_of_the_projects_own_is_proposed_and_completed_by_its_name(nexus: Nexus, project: Path) -> None:
     folder = project / ".nexus" / "commands"
-    (folder / "custom").mkdir()
     chat = Chat(open_nexus(project), project)
     ours = (folder / "builtins" / "exec-review.md").read_text()
     (folder / "custom" / "careful.md").write_text(ours.replace("make the change, then", "change it with care, and"))

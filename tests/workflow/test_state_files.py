@@ -72,7 +72,6 @@ def test_init_brings_those_of_another_version_up_to_date_and_says_so(nexus: Nexu
 
 def test_a_copied_workflow_is_offered_by_its_name(nexus: Nexus, project: Path) -> None:
     folder = project / ".nexus" / "commands"
-    (folder / "custom").mkdir()
     (folder / "custom" / "careful.md").write_text((folder / "builtins" / "exec-review.md").read_text())
 
     told = json.loads(nexus.ok("route", "--json", "/careful fix it"))
