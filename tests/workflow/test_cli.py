@@ -44,7 +44,7 @@ def test_a_proposal_runs_and_writes_nothing(project: Path, nexus: Nexus) -> None
 
 
 def test_the_json_holds_the_workflow_and_its_hash(project: Path, nexus: Nexus) -> None:
-    told = json.loads(nexus.ok("route", "--json", "Onboarding"))
+    told = json.loads(nexus.ok("route", "--json", "Improve our onboarding"))
 
     assert told["_meta"]["command"] == "route"
     assert [one["id"] for one in told["workflow"]["nodes"]] == ["research", "plan", "exec"]
@@ -118,18 +118,18 @@ def test_a_projects_router_is_asked_only_once_it_is_signed(project: Path, nexus:
     with served() as stub:
         value = {"workflow": {"router": {"url": f"{stub.url}/v1", "model": "tiny"}}}
         (project / ".nexus" / "settings.json").write_text(json.dumps(value))
-        before = nexus("route", "Onboarding", "--json")
+        before = nexus("route", "Improve our onboarding", "--json")
         unsigned = len(stub.asked)
         trust(project)
-        after = json.loads(nexus.ok("route", "Onboarding", "--json"))
-        rules = json.loads(nexus.ok("route", "Onboarding", "--json", "--rules"))
+        after = json.loads(nexus.ok("route", "Improve our onboarding", "--json"))
+        rules = json.loads(nexus.ok("route", "Improve our onboarding", "--json", "--rules"))
 
     assert unsigned == 0
     assert "does not count before git nexus policy trust" in before.stderr
     assert json.loads(before.stdout)["source"] == "rules"
     assert (after["source"], after["workflow"]["name"]) == ("model", "plan-exec")
     assert rules["source"] == "rules"
-    gone = nexus.ok("route", "Onboarding")
+    gone = nexus.ok("route", "Improve our onboarding")
     assert "No model" in gone
     assert "the model cannot be reached" in gone
 
@@ -139,7 +139,7 @@ def test_your_own_router_needs_no_signature(project: Path, nexus: Nexus, sealed:
         value = {"workflow": {"router": {"url": stub.url, "kind": "ollama", "model": "tiny"}}}
         (sealed / "nexus" / "settings.json").write_text(json.dumps(value))
 
-        assert "chosen by the small model, 88% sure" in nexus.ok("route", "Onboarding")
+        assert "chosen by the small model, 88% sure" in nexus.ok("route", "Improve our onboarding")
     assert stub.paths == ["/api/chat"]
 
 
