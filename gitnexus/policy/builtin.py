@@ -58,7 +58,22 @@ ASKED: dict[str, tuple[str, ...]] = {
         "BUILD", "BUILD.bazel", "WORKSPACE.bazel", "**/tools/bazel", ".bazelversion", ".devcontainer.json", ".zed/",
         "cypress.config.*", "wdio.conf.*", "postcss.config.*", "tailwind.config.*", "turbo.json", "nx.json",
         "hatch_build.py", "pip.conf", "pdm.toml", "pants.toml", "wscript", ".proverc", ".ackrc", ".rspec", ".irbrc",
-        ".pryrc", ".iex.exs", ".ghci", "project.clj", "dune", "dune-project", "*.tf", ".terraformrc", "configure"),
+        ".pryrc", ".iex.exs", ".ghci", "project.clj", "dune", "dune-project", "*.tf", ".terraformrc", "configure",
+        ".nycrc*", "nyc.config.*", "ava.config.*", "stylelint.config.*", ".stylelintrc*", "commitlint.config.*",
+        ".commitlintrc*", "release.config.*", ".releaserc*", "astro.config.*", "nuxt.config.*", "svelte.config.*",
+        "vue.config.*", "angular.json", "gatsby-config.*", "gatsby-node.*", "docusaurus.config.*", ".eleventy.js",
+        "eleventy.config.*", ".storybook/", ".parcelrc", "nodemon.json", "ecosystem.config.*", "knexfile.*",
+        "hardhat.config.*", "truffle-config.js", "metro.config.*", "serverless.y*ml", "serverless.js",
+        "serverless.ts", "cdk.json", "Pulumi.y*ml", "wrangler.toml", "wrangler.json*", "phpunit*.xml*",
+        ".php-cs-fixer*", "phpstan*.neon*", "psalm.xml*", "rector.php", "ecs.php", "stack.yaml", "package.yaml",
+        "cabal.project", "*.cabal", "Setup.hs", "Setup.lhs", "deps.edn", "bb.edn", "build.boot", "shadow-cljs.edn",
+        ".ocamlinit", "Makefile.PL", "Build.PL", "latexmkrc", ".latexmkrc", ".luacheckrc", ".busted", "*.rockspec",
+        "xmake.lua", "premake5.lua", ".rubocop.yml", "Guardfile", "Capfile", "Fastfile", "Podfile", "Dangerfile",
+        "Thorfile", "*.thor", "Brewfile", ".overcommit.yml", "_config.yml", "_plugins/", "*.nimble", "config.nims",
+        "nim.cfg", "dub.json", "dub.sdl", "build.sc", "build.mill*", "build.xml", "mkdocs.y*ml", "gunicorn.conf.py",
+        "celeryconfig.py", "locustfile.py", "alembic.ini", "**/features/environment.py", "conanfile.py",
+        "book.toml", ".golangci.*", ".goreleaser.y*ml", "Tiltfile", "skaffold.yaml", "Earthfile", "BUCK",
+        ".buckconfig"),
 }  # fmt: skip
 _ASKED_PATTERNS = tuple(pattern for patterns in ASKED.values() for pattern in patterns)
 _ASKED_TAGS = tuple(tag for tag, patterns in ASKED.items() for _ in patterns)

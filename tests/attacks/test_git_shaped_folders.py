@@ -224,6 +224,10 @@ UNCOVERED = """
     .eslintrc .eslintrc.json jest.config.mjs vitest.config.mts .prettierrc.mjs Justfile .mvn/maven.config
     buildSrc/build.gradle dodo.py tasks.py fabfile.py SConstruct Snakefile build.zig build.sbt Package.swift x.csproj
     Directory.Build.props playwright.config.ts next.config.js lint-staged.config.js lefthook-local.yml
+    phpunit.xml .php-cs-fixer.dist.php stack.yaml Setup.hs deps.edn .ocamlinit .stylelintrc.js .nycrc ava.config.mjs
+    astro.config.mjs nuxt.config.ts svelte.config.js metro.config.js .storybook/main.ts nodemon.json mkdocs.yml
+    _plugins/x.rb .latexmkrc book.toml .luacheckrc .golangci.yml .rubocop.yml Guardfile Fastfile Tiltfile Makefile.PL
+    conanfile.py gunicorn.conf.py config.nims build.xml commitlint.config.js hardhat.config.ts serverless.ts
     .devcontainer.json .zed/tasks.json .hg/hgrc .nvim.lua .dir-locals.el .Rprofile .pdbrc .curlrc .bashrc
 """
 
