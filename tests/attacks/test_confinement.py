@@ -15,9 +15,9 @@ from gitnexus.sandbox.inner import folders
 from gitnexus.sandbox.levels import NOT_HELD
 from gitnexus.sandbox.spec import LEVELS, Level
 from tests.conftest import Nexus
-from tests.sandbox.conftest import Box, box, outside, python, spec_of, worktree
+from tests.sandbox.conftest import Box, box, outside, python, spec_of, unpacked_bubblewrap, worktree
 
-__all__ = ["box", "outside", "python", "worktree"]
+__all__ = ["box", "outside", "python", "unpacked_bubblewrap", "worktree"]
 
 CONFINED = pytest.mark.parametrize("level", ["L1", "L2", "L3"])
 
