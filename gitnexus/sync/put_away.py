@@ -20,7 +20,8 @@ from gitnexus.sync.accept_log import is_archived
 def held_by_archive(state: State, refs: Mapping[str, str]) -> dict[str, str]:
     """Return the logs and branches of runs that our archives hold: logs by content, branches by commit.
 
-    The history of an archive proves nothing about a log.
+    The history of an archive proves nothing about a log, and nothing about a branch of a run that is not in it: it also
+    holds the commits that later runs begin at.
     """
     found = {}
     branches: dict[str, dict[str, str]] = {}
@@ -32,8 +33,10 @@ def held_by_archive(state: State, refs: Mapping[str, str]) -> dict[str, str]:
             branches.setdefault(f"{ARCHIVE}{month_of(run_id)}", {})[ref] = commit
     for archive, commits in branches.items():
         tip = tip_of_ref(state.repo, archive)
-        reached = reached_commits(state.repo, commits.values(), [tip] if tip is not None else [])
-        found |= {ref: commit for ref, commit in commits.items() if commit in reached}
+        runs = archived_runs(state, {archive: tip}) if tip is not None else set()
+        archived = {ref: commit for ref, commit in commits.items() if ref.rpartition("/")[2] in runs}
+        reached = reached_commits(state.repo, archived.values(), [tip] if tip is not None else [])
+        found |= {ref: commit for ref, commit in archived.items() if commit in reached}
     return found
 
 

@@ -289,3 +289,19 @@ def test_at_a_terminal_the_whole_definition_is_shown_before_the_question(
     assert f"{'x' * 3000} end\\u001b[2J" in shown
     with ada.run(run) as desk:
         assert ("main" in desk.view().nodes) is ran
+
+
+def test_a_run_that_has_no_commit_yet_is_reviewed_where_an_archive_of_the_month_holds_its_base(
+    ada: Machine, mallory: Machine
+) -> None:
+    ended = ada.begin_waiting_run("echo one > one.txt")
+    ada.ok("approve", "--unseen", ended)
+    ada.ok("land", ended)
+    ada.ok("clean", "--force", ended)
+    ada.sync()
+    asking = mallory.begin_waiting_run("echo two > two.txt")
+    mallory.sync()
+
+    ada.sync()
+
+    assert "│ +two" in ada("review", asking).stdout
