@@ -6,7 +6,8 @@ is a question, not a denial, since the same words may be names or messages.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import pairwise
 
 from gitnexus.base.text import one_line
@@ -40,9 +41,9 @@ def why_may_run_denied(request: CommandRequest, deny: Rules, parts: Sequence[Com
         if not part.argv or not part.argv[0]:
             continue
         if is_unlisted(part.argv):
-            found = _named_in(request, deny, part.argv, _words_and_pieces) or _named_in_texts(request, deny, part)
+            found = _named_in(request, deny, part.argv, words=True) or _named_in_texts(request, deny, part)
         elif may_run_by_words(part.argv):
-            found = _named_in(request, deny, part.argv, _pieces) or _copied(request, deny, part.argv)
+            found = _named_in(request, deny, part.argv, words=False) or _copied(request, deny, part.argv)
         else:
             found = _copied(request, deny, part.argv)
         if found is not None:
@@ -62,19 +63,25 @@ def may_be_script(argv: tuple[str, ...], cwd: str) -> bool:
 
 
 def _named_in(
-    request: CommandRequest, deny: Rules, argv: tuple[str, ...], find_names: Callable[[str], Sequence[str]]
+    request: CommandRequest, deny: Rules, argv: tuple[str, ...], *, words: bool
 ) -> tuple[str, PolicyRule] | None:
     tries = 0
-    for at, word in enumerate(argv[1:], 1):
-        for value in find_names(word):
-            if not value or (rule := deny.rule_about_program(request, value)) is None:
-                continue
-            tries += 1
-            if tries > _MOST_TRIES:
-                return value, rule
-            for _, rule in deny.runs_for(request, (value, *argv[at + 1 :])):
-                return value, rule
+    for at, value in _names_in(argv, words=words):
+        if (rule := deny.rule_about_program(request, value)) is None:
+            continue
+        tries += 1
+        if tries > _MOST_TRIES:
+            return value, rule
+        for _, rule in deny.runs_for(request, (value, *argv[at + 1 :])):
+            return value, rule
     return None
+
+
+@lru_cache(maxsize=4096)
+def _names_in(argv: tuple[str, ...], *, words: bool) -> tuple[tuple[int, str], ...]:
+    """Return what may be a program in a command line, each with its place: with `words` whole words, else pieces."""
+    find_names = _words_and_pieces if words else _pieces
+    return tuple((at, name) for at, word in enumerate(argv) if at for name in find_names(word) if name)
 
 
 def _named_in_texts(request: CommandRequest, deny: Rules, part: CommandPart) -> tuple[str, PolicyRule] | None:
