@@ -1,11 +1,12 @@
 """Moves the logs of finished runs from one ref per run to one archive ref per month, and reads and merges archives."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from gitnexus.base.errors import Busy
 from gitnexus.events.checkpoint import continues_log
 from gitnexus.git import GitFailed, Objects, Repo
-from gitnexus.git.ancestry import is_ancestor
+from gitnexus.git.ancestry import is_ancestor, reached_commits
 from gitnexus.git.child import git_error_line, is_lock_held, run_git_or_raise
 from gitnexus.git.commits import tree_of_commit, write_commit_object, write_own_commit
 from gitnexus.git.locks import lock_hint, run_on_refs
@@ -23,46 +24,94 @@ def month_of(run_id: str) -> str:
     return f"20{run_id[:2]}-{run_id[2:4]}"
 
 
-def archive_log(repo: Repo, git: PrivateGit, objects: Objects, run_id: str, who: Author, tip: str = "") -> str:
-    """Move a run's log into the archive of its month in one ref transaction; return the archive ref, "" without a log.
+class EndedRun(NamedTuple):
+    """A run whose log goes into an archive: its last commit, and its branch if that is to be deleted."""
 
-    The archive also keeps the commit `tip` of the run's branch reachable, in every clone and on the server. Raises:
-    Busy, GitFailed.
+    run: str
+    tip: str = ""
+    branch: str = ""
+
+
+def archive_log(repo: Repo, git: PrivateGit, objects: Objects, run_id: str, who: Author, tip: str = "") -> str:
+    """Move a run's log into the archive of its month; return the archive ref, "" without a log. See `archive_logs`."""
+    return archive_logs(repo, git, objects, [EndedRun(run_id, tip)], who).get(run_id, "")
+
+
+def archive_logs(
+    repo: Repo, git: PrivateGit, objects: Objects, ended: Sequence[EndedRun], who: Author
+) -> dict[str, str]:
+    """Move the logs of runs into the archives of their months, and delete their branches, in one transaction a month.
+
+    Return the archive ref of each run that had a log. The archive also keeps the last commits of the branches
+    reachable, in every clone and on the server. Raises: Busy, GitFailed; then nothing of that month is changed.
     """
-    source, target = f"{LOGS}{run_id}", f"{ARCHIVE}{month_of(run_id)}"
+    found: dict[str, str] = {}
+    for month in sorted({month_of(one.run) for one in ended}):
+        found |= _archive_month(repo, git, objects, month, [one for one in ended if month_of(one.run) == month], who)
+    return found
+
+
+def _archive_month(
+    repo: Repo, git: PrivateGit, objects: Objects, month: str, ended: Sequence[EndedRun], who: Author
+) -> dict[str, str]:
+    target = f"{ARCHIVE}{month}"
+    what = ended[0].run if len(ended) == 1 else f"{len(ended)} runs"
     for _ in range(_TRIES):
-        log, held = objects.tip(source), objects.tip(target)
-        if log is None:
-            return ""
-        rows = git.must("ls-tree", "-z", "--full-tree", held).split(b"\0")[:-1] if held else []
-        rows = [row for row in rows if row.partition(b"\t")[2] != run_id.encode()]
-        tree = tree_of_commit(git, log)
-        entry = objects.find(objects.tree_of(held), run_id) if held else None
-        if entry is not None and entry.is_folder and continues_log(objects, run_id, entry.oid, tree):
-            tree = entry.oid  # another clone went on with the run, and archived it
-        rows.append(f"040000 tree {tree}\t{run_id}".encode())
-        made = git.must("mktree", "-z", stdin=b"".join(row + b"\0" for row in rows)).decode("ascii").strip()
-        git.keep_object(made)
-        parents = [*([held] if held else []), log]  # the log's own commits stay readable
-        parents += [tip] if tip and _is_loose_end(repo, git, tip, parents) else []
-        commit = write_commit_object(git, made, parents, f"archive: {run_id}\n", who)
-        zero = git.zero
-        order = f"start\nupdate {target} {commit} {held or zero}\ndelete {source} {log}\nprepare\ncommit\n"
-        argv = ("update-ref", "--no-deref", "--create-reflog", "-m", f"archive: {run_id}", "--stdin")
+        held = objects.tip(target)
+        logs = {one.run: oid for one in ended if (oid := objects.tip(f"{LOGS}{one.run}")) is not None}
+        orders = [f"delete {one.branch} {one.tip}" for one in ended if one.branch]
+        if logs:
+            tips = [one.tip for one in ended if one.tip and one.run in logs]
+            commit = _write_archive(repo, git, objects, held, logs, tips, who, f"archive: {what}\n")
+            orders.append(f"update {target} {commit} {held or git.zero}")
+            orders += [f"delete {LOGS}{run} {oid}" for run, oid in logs.items()]
+        if not orders:
+            return {}
+        order = "\n".join(["start", *orders, "prepare", "commit", ""])
+        argv = ("update-ref", "--no-deref", "--create-reflog", "-m", f"archive: {what}", "--stdin")
         done = run_on_refs(*argv, git_dir=repo.common_dir, stdin=order.encode())
         if done.returncode == 0:
-            return target
+            return dict.fromkeys(logs, target)
         if is_lock_held(done.stderr):  # for longer than one waits for it
             raise Busy(f"another process writes {target}", hint=lock_hint(repo.common_dir, done.stderr))
-        if (objects.tip(source), objects.tip(target)) == (log, held):
-            raise GitFailed(f"git could not fold the log of {run_id}: {git_error_line(done.stderr)}")
+        if objects.tip(target) == held and all(objects.tip(f"{LOGS}{run}") == oid for run, oid in logs.items()):
+            raise GitFailed(f"git could not fold the log of {what}: {git_error_line(done.stderr)}")
     raise Busy(f"another process writes {target}", hint="try again")
 
 
-def _is_loose_end(repo: Repo, git: PrivateGit, commit: str, holders: list[str]) -> bool:
-    """True if the commit exists here and no ref of `holders` reaches it."""
-    there = git.run("cat-file", "-e", f"{commit}^{{commit}}").returncode == 0
-    return there and not any(is_ancestor(repo, commit, one) for one in holders)
+def _write_archive(
+    repo: Repo,
+    git: PrivateGit,
+    objects: Objects,
+    held: str | None,
+    logs: Mapping[str, str],
+    tips: Sequence[str],
+    who: Author,
+    message: str,
+) -> str:
+    """Write the commit of an archive with some more logs, on top of `held`, and return it."""
+    listed = git.must("ls-tree", "-z", "--full-tree", held).split(b"\0")[:-1] if held else []
+    rows = {row.partition(b"\t")[2]: row for row in listed}
+    for run, log in logs.items():
+        tree = tree_of_commit(git, log)
+        entry = objects.find(objects.tree_of(held), run) if held and run.encode() in rows else None
+        if entry is not None and entry.is_folder and continues_log(objects, run, entry.oid, tree):
+            tree = entry.oid  # another clone went on with the run, and archived it
+        rows[run.encode()] = f"040000 tree {tree}\t{run}".encode()
+    made = git.must("mktree", "-z", stdin=b"".join(row + b"\0" for row in rows.values())).decode("ascii").strip()
+    git.keep_object(made)
+    parents = [*([held] if held else []), *logs.values()]  # the logs' own commits stay readable
+    return write_commit_object(git, made, [*parents, *_loose_ends(repo, git, tips, parents)], message, who)
+
+
+def _loose_ends(repo: Repo, git: PrivateGit, commits: Sequence[str], holders: Sequence[str]) -> list[str]:
+    """Return those of `commits` that exist here and that none of `holders` reaches."""
+    if not commits:
+        return []
+    stdin = "".join(f"{one}\n" for one in commits).encode()
+    kinds = git.must("cat-file", "--batch-check=%(objecttype)", stdin=stdin).splitlines()
+    there = {one for one, kind in zip(commits, kinds, strict=True) if kind == b"commit"}
+    return sorted(there - reached_commits(repo, there, holders))
 
 
 def merge_archives(

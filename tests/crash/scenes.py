@@ -275,6 +275,15 @@ def _clean_packed(stage: Stage) -> Words:
     return ("clean",)
 
 
+def _clean_many(stage: Stage) -> Words:
+    _landed(stage)
+    for name in ("one", "two"):
+        run = str(stage.json("run", status=ASKED, command=("sh", "-c", f"echo {name} > {name}.txt"))["run"]["id"])
+        stage.nexus("approve", "--unseen", run)
+        stage.nexus("land", run)
+    return ("clean",)
+
+
 def _sync(stage: Stage) -> Words:
     _two_clones(stage)
     stage.nexus("task", "add", "mine")
@@ -346,6 +355,7 @@ SCENES = (
     Scene("land squash moved", _land("--squash", moved=True), refusals=(CONFLICT,)),
     Scene("clean", _clean),
     Scene("clean packed", _clean_packed),
+    Scene("clean many", _clean_many),
     Scene("sync", _sync),
     Scene("sync run", _sync_run),
     Scene("sync contradicted", _sync_contradicted),

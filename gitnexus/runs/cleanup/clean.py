@@ -1,7 +1,7 @@
 """Cleans up one run without losing work if interrupted: keeps unreachable commits by a ref, then moves and deletes."""
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 from gitnexus.base.errors import Busy, Failed
 from gitnexus.base.record import Record
-from gitnexus.git import Objects, Repo
+from gitnexus.git import GitFailed, Objects, Repo
 from gitnexus.git.branches import list_refs
 from gitnexus.git.objects import Author
 from gitnexus.git.patchid import patch_ids
 from gitnexus.git.private import PrivateGit
 from gitnexus.git.worktrees import list_worktrees
-from gitnexus.runs.archive import LOGS, archive_log
+from gitnexus.runs.archive import LOGS, EndedRun, archive_log, archive_logs
 from gitnexus.runs.cleanup.merged_check import Target, branches_containing, how_integrated
 from gitnexus.runs.cleanup.rescue_ref import RESCUE, commit_leftovers, hold_by_rescue_ref
 from gitnexus.runs.cleanup.trash import Trash, processes_in_folder
@@ -61,6 +61,14 @@ class CleanupContext(NamedTuple):
     now: datetime
     look_only: bool
     merged: Mapping[str, str] = MappingProxyType({})  # tips of runs that a branch of the user's is known to hold
+
+
+class EndOfRun(NamedTuple):
+    """A run that is put away but for its refs: what was done, the run, and the tip of its branch, "" if it has none."""
+
+    done: Cleaned
+    run: Run
+    tip: str = ""
 
 
 def why_not_cleaned(run: Run, *, named: bool, force: bool, is_integrated: bool, stopped: bool = False) -> str:
@@ -110,8 +118,8 @@ def clean_run(
     force: bool,
     stopped: bool = False,
     aside: Sequence[Path] = (),
-) -> Cleaned:
-    """Move one run's worktree and the folders of killed attempts (`aside`) to the trash, and delete its branch.
+) -> EndOfRun:
+    """Move one run's worktree and the folders of killed attempts (`aside`) to the trash; its refs stay for `end_refs`.
 
     `targets` returns the branches that most likely hold its work, asked only where that is not known yet.
     Raises: Busy while a process works in it, OSError, GitFailed.
@@ -123,7 +131,7 @@ def clean_run(
         where = f"it is in {context.merged[tip]}"
     refused = why_not_cleaned(run, named=named, force=force, is_integrated=bool(where), stopped=stopped)
     if refused:
-        return Cleaned(run=run.id, skipped=refused)
+        return EndOfRun(Cleaned(run=run.id, skipped=refused), run)
     places = worktrees_of_run(repo, run.id)
     refuse_used_folders(run, [place.folder for place in places if place.folder is not None] + list(aside))
     done = Cleaned(run=run.id, integrated=where, unlanded=bool(tip) and run.status == "completed" and not where)
@@ -133,10 +141,49 @@ def clean_run(
         )
     for folder in aside:
         done = _trash_attempt_folder(context, done, folder, tip or run.head or run.base, run.base)
-    if tip:
-        done = _delete_branch(context, done, tip)
+    return EndOfRun(done, run, tip or "")
+
+
+def end_refs_together(context: CleanupContext, ends: Sequence[EndOfRun]) -> list[Cleaned]:
+    """Delete the branches of runs and archive their logs, many in one ref transaction; one by one where that fails."""
+    checked_out = {one.head for one in list_worktrees(context.repo)}
+    together = [one for one in ends if not context.look_only and _may_delete(one, checked_out)]
+    wanted = [
+        EndedRun(one.run.id, one.tip or one.run.head, run_branch_ref(one.run.id) if one.tip else "") for one in together
+    ]
+    found: dict[str, Cleaned] = {}
+    with contextlib.suppress(Busy, GitFailed):
+        archives = archive_logs(context.repo, context.git, context.objects, wanted, context.who)
+        for one, asked in zip(together, wanted, strict=True):
+            found[one.run.id] = one.done.changed(branch=asked.branch, archive=archives.get(one.run.id, ""))
+    return [found.get(one.run.id) or _end_refs_or_skip(context, one) for one in ends]
+
+
+def _end_refs_or_skip(context: CleanupContext, end: EndOfRun) -> Cleaned:
+    try:
+        return end_refs(context, end)
+    except Busy as exc:
+        return Cleaned(run=end.run.id, skipped=exc.message)
+
+
+def _may_delete(end: EndOfRun, checked_out: Collection[str]) -> bool:
+    """True if the refs of a run can go without another look: its work is safe, and its branch not checked out."""
+    if end.done.skipped or end.run.status not in ENDED:
+        return False
+    is_safe = bool(end.done.integrated or end.done.rescue)
+    return not end.tip or (is_safe and f"ref: {run_branch_ref(end.run.id)}" not in checked_out)
+
+
+def end_refs(context: CleanupContext, end: EndOfRun) -> Cleaned:
+    """Delete the branch of a run and archive its log. Raises: Busy, GitFailed."""
+    done, run = end.done, end.run
+    if done.skipped:
+        return done
+    if end.tip:
+        done = _delete_branch(context, done, end.tip)
     if run.status in ENDED and not context.look_only:
-        done = done.changed(archive=archive_log(repo, git, context.objects, run.id, context.who, tip or run.head))
+        tip = end.tip or run.head
+        done = done.changed(archive=archive_log(context.repo, context.git, context.objects, run.id, context.who, tip))
     return done
 
 

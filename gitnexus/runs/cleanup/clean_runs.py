@@ -2,7 +2,7 @@
 
 import contextlib
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -18,7 +18,10 @@ from gitnexus.runs.claimed_decisions import said_to_be_over
 from gitnexus.runs.cleanup.clean import (
     Cleaned,
     CleanupContext,
+    EndOfRun,
     clean_run,
+    end_refs,
+    end_refs_together,
     refuse_used_folders,
     runs_with_leftovers,
     worktrees_of_run,
@@ -39,6 +42,8 @@ from gitnexus.state.home import home_folder
 
 _USUAL = ("refs/heads/main", "refs/heads/master", "refs/remotes/origin/HEAD")
 _ASIDE = "left-*"
+# So many runs lose their refs in one transaction: one that is killed leaves no more than these to the next clean-up.
+_TOGETHER = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,34 +63,42 @@ def clean_runs(state: State, word: str | None, *, dry_run: bool = False, force: 
     runs = (
         [store.read_run(snapshot, word)] if word else [run for run in store.read_all_runs(snapshot) if run.id in there]
     )
-    found = []
+    found: list[Cleaned] = []
+    waiting: list[EndOfRun] = []
     said = frozenset() if word else said_to_be_over(state, runs)
     if word and not dry_run:
         runs = [finish_begun(state, run) for run in runs]
     merged = {} if word else _merged_tips(state)
     for run in runs:
         try:
-            found.append(
-                _clean_one_run(
-                    state,
-                    run,
-                    moment,
-                    named=word is not None,
-                    force=force,
-                    dry_run=dry_run,
-                    merged=merged,
-                    said=run.id in said,
-                )
+            end = _clean_one_run(
+                state,
+                run,
+                moment,
+                named=word is not None,
+                force=force,
+                dry_run=dry_run,
+                merged=merged,
+                said=run.id in said,
             )
+            if isinstance(end, Cleaned):
+                found += [*_end_together(state, waiting, moment, dry_run=dry_run), end]
+                waiting = []
+            else:
+                waiting.append(end)
+                if len(waiting) == _TOGETHER:
+                    found += _end_together(state, waiting, moment, dry_run=dry_run)
+                    waiting = []
         except Busy as exc:
             if word:
                 raise
-            found.append(Cleaned(run=run.id, skipped=exc.message))
+            waiting.append(EndOfRun(Cleaned(run=run.id, skipped=exc.message), run))
         except OSError as exc:
             raise Failed(
                 f"{run.id} could not be cleaned up: {exc.strerror or exc}: {exc.filename}",
                 hint="nothing is lost; fix that, then clean again",
             ) from exc
+    found += _end_together(state, waiting, moment, dry_run=dry_run)
     if word and found[0].skipped and not found[0].branch and not found[0].trash:
         raise Failed(
             f"{found[0].run} is left as it is: {found[0].skipped}",
@@ -118,7 +131,8 @@ def _clean_one_run(
     dry_run: bool,
     merged: Mapping[str, str],
     said: bool = False,
-) -> Cleaned:
+) -> Cleaned | EndOfRun:
+    """Put one run away; its refs at once if it was named or had to be ended, else later, with those of others."""
     aside = sorted(one for one in (_runs_folder(state) / run.id).glob(_ASIDE) if one.is_dir() and not one.is_symlink())
     with contextlib.ExitStack() as held:
         stopped = False
@@ -139,13 +153,38 @@ def _clean_one_run(
         git = held.enter_context(private_git(state.repo))
         context = CleanupContext(state.repo, git, state.objects, state.author, moment, dry_run, merged)
         targets = functools.partial(_likely_targets, state, git, run)
-        done = clean_run(context, run, targets, named=named, force=force, stopped=stopped, aside=aside)
-    if not dry_run and not done.skipped:
-        delete_local_refs(state.repo, run.id)
-        # Settings and sessions of the agents; everything worth keeping is in the log.
-        for folder in [home_folder() / "private" / run.id, *(home_folder() / "private").glob(f"{run.id}.*")]:
-            remove_tree(folder)
+        end = clean_run(context, run, targets, named=named, force=force, stopped=stopped, aside=aside)
+        if not named and not stopped and not force:
+            return end
+        done = end_refs(context, end)
+    if not dry_run:
+        _forget_here(state, [done])
     return done
+
+
+def _end_together(state: State, ends: Sequence[EndOfRun], moment: datetime, *, dry_run: bool) -> list[Cleaned]:
+    """Delete the branches and archive the logs of runs that were put away. Raises: Failed, GitFailed."""
+    if not ends:
+        return []
+    with private_git(state.repo) as git:
+        context = CleanupContext(state.repo, git, state.objects, state.author, moment, dry_run)
+        found = end_refs_together(context, ends)
+    if not dry_run:
+        _forget_here(state, found)
+    return found
+
+
+def _forget_here(state: State, cleaned: Sequence[Cleaned]) -> None:
+    """Delete what this machine alone has of runs: withheld proposals, settings and sessions of the agents.
+
+    Everything worth keeping is in the log.
+    """
+    private = home_folder() / "private"
+    for done in cleaned:
+        if not done.skipped:
+            delete_local_refs(state.repo, done.run)
+            for folder in [private / done.run, *private.glob(f"{done.run}.*")]:
+                remove_tree(folder)
 
 
 def _lock_undriven_run(held: contextlib.ExitStack, state: State, run: Run, *, force: bool) -> OpenRun | None:

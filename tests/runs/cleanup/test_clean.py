@@ -273,6 +273,29 @@ def test_the_log_of_a_run_is_folded_into_its_month(run: RunScene, nexus: Nexus) 
     assert [name for name in refs(run.project) if name.startswith("refs/nexus/runs/")] == []
 
 
+def test_many_runs_are_archived_in_one_change_and_each_is_there(nexus: Nexus, project: Path) -> None:
+    runs = []
+    for name in ("one", "two", "three"):
+        run = json.loads(nexus("run", "--json", "--", "sh", "-c", f"echo x > {name}.txt").stdout)["run"]["id"]
+        nexus.ok("approve", "--unseen", run)
+        nexus.ok("land", run)
+        runs.append(run)
+    run_git(project, "checkout", "-q", "--ignore-other-worktrees", f"nexus/{runs[2]}")
+
+    found = {row["run"]: row for row in json.loads(nexus.ok("clean", "--json"))["runs"]}
+
+    assert [found[run]["branch"] for run in runs[:2]] == [f"refs/heads/nexus/{run}" for run in runs[:2]]
+    assert "it is checked out elsewhere" in found[runs[2]]["skipped"]
+    assert [one for one in runs if f"refs/heads/nexus/{one}" in refs(project)] == runs[2:]
+    archives = {found[run]["archive"] for run in runs}
+    assert len(archives) == 1
+    names = run_git(project, "ls-tree", "--name-only", archives.pop()).split()
+    assert sorted(names) == sorted(runs)
+    for run in runs:
+        nexus.ok("replay", run, "--verify")
+    assert run_git(project, "fsck", "--strict", "--no-dangling") == ""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("at", range(12))
 def test_killed_at_any_point_and_cleaned_again_nothing_is_lost(run: RunScene, nexus: Nexus, at: int) -> None:
