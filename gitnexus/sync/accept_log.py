@@ -4,23 +4,28 @@ A pusher can put any events on a run's ref. Claimed events are never accepted af
 one: then the newest checkpoint before them is taken and the rest is left.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from gitnexus.base.errors import NexusError
+from gitnexus.base.errors import Invalid, NexusError
 from gitnexus.events.chain import walk_chain
 from gitnexus.events.checkpoint import CHECKPOINT_HEAD, Checkpoint, checkpoint_at_commit, in_tree, load_checkpoint
 from gitnexus.events.log import FILE
 from gitnexus.gateway.recorder import run_folder
+from gitnexus.git import Repo
+from gitnexus.git.ancestry import reachable_size
 from gitnexus.git.child import run_git as git_run
+from gitnexus.git.child import run_git_or_raise
 from gitnexus.runs.log_signatures import Stretch, has_only_leading_claims, stretches_of
 from gitnexus.runs.logs import archived_log
 from gitnexus.runs.open_run import notes_folder
 from gitnexus.runs.origin import origin_clone_mark, signs_log
 from gitnexus.state import State
+from gitnexus.sync.remote import Remote
 
 # Limit of checkpoints examined: beyond it a person has to decide.
 _MOST = 200
+_LARGEST_PIECE = 100 * 2**20
 
 
 class AcceptedLog(NamedTuple):
@@ -149,3 +154,18 @@ def _commits_newest_first(state: State, theirs: str, mine: str | None) -> Iterat
         found = listed.stdout.decode("ascii", "replace").split() if listed.returncode == 0 else [theirs]
         yield from (commit for commit in found if commit not in seen)
         seen.update(found)
+
+
+def refuse_large_logs(repo: Repo, remote: Remote, logs: Sequence[str], ours: Mapping[str, str]) -> None:
+    """Raise Invalid if the commits of some logs or archives hold a larger piece than a log may."""
+    if not logs:
+        return
+    # The commits that runs worked on come with their logs.
+    code = run_git_or_raise(
+        "for-each-ref", "--format=%(objectname)", "refs/heads", "refs/remotes", git_dir=repo.common_dir
+    )
+    known = [*ours.values(), *code.decode("ascii").split()]
+    if reachable_size(repo, logs, known).largest > _LARGEST_PIECE:
+        raise Invalid(
+            f"a log on {remote.shown} holds a piece of more than {_LARGEST_PIECE // 2**20} MiB: none was taken"
+        )

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from gitnexus.base.errors import Invalid, NexusError
+from gitnexus.base.errors import NexusError
 from gitnexus.events.chain import walk_chain
 from gitnexus.events.checkpoint import in_tree, load_checkpoint
 from gitnexus.events.log import FILE
 from gitnexus.gateway.recorder import run_folder
 from gitnexus.git import Repo
-from gitnexus.git.ancestry import is_ancestor, reachable_size
+from gitnexus.git.ancestry import is_ancestor
 from gitnexus.git.branches import list_refs, tip_of_ref
 from gitnexus.git.child import run_git_or_raise
 from gitnexus.git.exchange import RefUpdate
@@ -26,13 +26,12 @@ from gitnexus.runs.open_run import OpenRun
 from gitnexus.runs.record import reset_run_record
 from gitnexus.runs.store import read_run
 from gitnexus.state import State
-from gitnexus.sync.accept_log import accept_archived, accept_log, gives_way_to_ours
+from gitnexus.sync.accept_log import accept_archived, accept_log, gives_way_to_ours, refuse_large_logs
 from gitnexus.sync.found_runs import record_found_runs
 from gitnexus.sync.give_way import why_ours_gives_way
 from gitnexus.sync.put_away import archived_runs, held_by_archive, let_go_of_archived, let_go_of_copies
 from gitnexus.sync.remote import Remote
 
-_LARGEST_PIECE = 100 * 2**20
 _PREFIXES = {"runs": LOGS, "archive": ARCHIVE, "branches": BRANCHES}
 
 
@@ -93,7 +92,7 @@ def pull_logs(state: State, plan: RefExchange, said: list[str], pulled: list[str
     # Asked for those that differ alone: what is the same on both sides was not fetched.
     tips = {ref: tip_of_ref(repo, plan.remote.tracking_ref(ref)) for ref in plan.differing(ours)}
     news = {ref: tip for ref, tip in tips.items() if tip and tip != ours.get(ref)}
-    _refuse_large_refs(repo, plan.remote, news, ours)
+    refuse_large_logs(repo, plan.remote, [oid for ref, oid in news.items() if not ref.startswith(BRANCHES)], ours)
     counts: dict[str, int] = {}
     # Archives before logs, and branches last: a log tells where its branch may be.
     for ref, theirs in sorted(news.items(), key=lambda row: (row[0].startswith(BRANCHES), row[0].startswith(LOGS))):
@@ -227,21 +226,6 @@ def _update_local_log(state: State, run_id: str, *, from_archive: bool = False, 
             went_on = update(*place, replace=replace)
             if went_on or not from_archive:
                 reset_run_record(run)
-
-
-def _refuse_large_refs(repo: Repo, remote: Remote, news: dict[str, str], ours: dict[str, str]) -> None:
-    logs = [oid for ref, oid in news.items() if not ref.startswith(BRANCHES)]
-    if not logs:
-        return
-    # The commits that runs worked on come with their logs.
-    code = run_git_or_raise(
-        "for-each-ref", "--format=%(objectname)", "refs/heads", "refs/remotes", git_dir=repo.common_dir
-    )
-    known = [*ours.values(), *code.decode("ascii").split()]
-    if reachable_size(repo, logs, known).largest > _LARGEST_PIECE:
-        raise Invalid(
-            f"a log on {remote.shown} holds a piece of more than {_LARGEST_PIECE // 2**20} MiB: none was taken"
-        )
 
 
 def _note_contradiction(state: State, ref: str, mine: str | None, theirs: str) -> str | None:

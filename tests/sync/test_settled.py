@@ -112,5 +112,5 @@ def test_a_worktree_whose_branch_a_sync_moved_on_leaves_no_rescue_ref(ada: Clone
 
     said = Nexus(bob.place).ok("clean")
 
-    assert "put away" in said and "kept" not in said, said
+    assert "it is in refs/heads/main" in said and "refs/nexus/rescue" not in said, said
     assert run_git(bob.place, "for-each-ref", "refs/nexus/rescue") == ""
