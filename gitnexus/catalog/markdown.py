@@ -3,6 +3,7 @@
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
+from typing import NamedTuple
 
 Range = tuple[int, int]
 
@@ -12,9 +13,17 @@ _INDENTED = re.compile(r" {0,3}\t| {4}")
 # A line that is a block by itself, and one that begins a new block: no code span reaches over it.
 _ALONE = re.compile(r" {0,3}(?:#{1,6}(?:[ \t]|$)|(?:=+|(?:[-*_][ \t]*){3,})$)")
 _ITEM = re.compile(r" {0,3}(?:[-+*]|\d{1,9}[.)])(?:[ \t]|$)")
+_MARKER = re.compile(r"( {0,3}(?:[-+*]|\d{1,9}[.)]))( +|\t|$)")
 _TICKS = re.compile(r"`+")
 _MARKS = re.compile(r'"+|[“”„«»‘’]')
 _CLOSED_BY = {'"': '"', '"""': '"""', "“": "”", "„": "“”", "«": "»", "‘": "’"}
+
+
+class _Fence(NamedTuple):
+    """The mark of a fenced block that is open, and the column at which the list item begins that it is in."""
+
+    mark: str
+    column: int
 
 
 def code_and_quotation_ranges(text: str) -> list[Range]:
@@ -36,28 +45,49 @@ def _split_blocks(text: str) -> tuple[list[Range], list[Range]]:
     """Return the runs of lines in which code spans may lie, and what is code or a block quotation already."""
     blocks: list[Range] = []
     hidden: list[Range] = []
-    fence: tuple[str, int] | None = None
+    fence: _Fence | None = None
+    items: list[int] = []
     joins = False
     for start, end in _line_ranges(text):
         line = text[start:end]
-        if fence is not None:
+        indent = _indent_of_line(line)
+        if fence is not None and (not line.strip() or indent >= fence.column):
             hidden.append((start, end))
-            fence = None if _closes_fence(line, *fence) else fence
+            fence = None if _closes_fence(line, fence) else fence
             joins = False
-        elif (opened := _opening_fence(line)) is not None:
+            continue
+        fence = None  # it ends with the item of a list that it is in
+        if not line.strip():
+            joins = False
+            continue
+        opened = _opening_fence(line)
+        if joins and opened is None and not _ITEM.match(line) and not _ALONE.match(line) and not _QUOTED.match(line):
+            blocks[-1] = (blocks[-1][0], end)
+            continue
+        items = [column for column in items if column <= indent]
+        if opened is not None:
             hidden.append((start, end))
-            fence, joins = opened, False
+            fence = opened if opened.column or not items else opened._replace(column=items[-1])
+            joins = False
         elif _QUOTED.match(line) or (not joins and _INDENTED.match(line)):
             hidden.append((start, end))
             joins = False
-        elif not line.strip():
-            joins = False
-        elif joins and not _ITEM.match(line) and not _ALONE.match(line):
-            blocks[-1] = (blocks[-1][0], end)
         else:
             blocks.append((start, end))
             joins = not _ALONE.match(line)
+        items += _item_columns(line, items[-1] if items else 0)
     return blocks, hidden
+
+
+def _indent_of_line(line: str) -> int:
+    return len(line[: len(line) - len(line.lstrip(" \t"))].expandtabs(4))
+
+
+def _item_columns(line: str, at: int) -> Iterator[int]:
+    """Yield the columns at which the content of the list items begins that a line opens from column `at` on."""
+    while not _ALONE.match(line) and (found := _MARKER.match(line, at)):
+        at = found.end(1) + (len(found[2]) if 0 < len(found[2]) <= 4 else 1)
+        yield at
 
 
 def _line_ranges(text: str) -> Iterator[Range]:
@@ -69,18 +99,17 @@ def _line_ranges(text: str) -> Iterator[Range]:
         start = end + 1
 
 
-def _opening_fence(line: str) -> tuple[str, int] | None:
-    """Return what closes the fence that a line opens, and how far that may be indented."""
+def _opening_fence(line: str) -> _Fence | None:
+    """Return the fence that a line opens, None if it opens none."""
     found = _FENCE.match(line)
     if found is None or (found[3][0] == "`" and "`" in found[4]):
         return None
-    return found[3], len(found[2]) + 3
+    return _Fence(found[3], len(found[1] + found[2]) if found[2] else 0)
 
 
-def _closes_fence(line: str, fence: str, indent: int) -> bool:
+def _closes_fence(line: str, fence: _Fence) -> bool:
     mark = line.strip()
-    before = len(line) - len(line.lstrip(" "))
-    return before <= indent and len(mark) >= len(fence) and set(mark) == {fence[0]}
+    return _indent_of_line(line) <= fence.column + 3 and len(mark) >= len(fence.mark) and set(mark) == {fence.mark[0]}
 
 
 def _code_span_ranges(text: str, start: int, end: int) -> Iterator[Range]:
