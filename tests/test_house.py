@@ -331,7 +331,7 @@ def test_a_public_class_name_is_used_once_and_a_public_function_name_in_three_mo
         for node in parsed(module).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 classes[node.name].append(name_of(module))
-            elif isinstance(node, ast.FunctionDef) and not node.name.startswith("_") and not is_command(node):
+            elif isinstance(node, Function) and not node.name.startswith("_") and not is_command(node):
                 public[node.name].append(name_of(module))
 
     assert {name: where for name, where in classes.items() if len(where) > 1} == {}
@@ -356,6 +356,18 @@ def test_every_module_begins_with_a_line_that_says_what_it_does_and_stays_small(
         text = module.read_text()
         assert re.match(r'r?"""\S', text), f"{module} does not begin with a line that says what it does"
         assert len(text.splitlines()) <= LONGEST_MODULE, f"{module} is longer than {LONGEST_MODULE} lines"
+
+
+def test_the_formatter_is_kept_out_of_tables_alone() -> None:
+    wrong = []
+    for module in MODULES:
+        if "fmt: skip" not in text_of(module):
+            continue
+        tables = {node.end_lineno for node in parsed(module).body if isinstance(node, ast.Assign | ast.AnnAssign)}
+        lines = enumerate(text_of(module).splitlines(), 1)
+        wrong += [f"{name_of(module)}:{at}" for at, line in lines if "fmt: skip" in line and at not in tables]
+
+    assert wrong == []
 
 
 def test_the_folders_of_tests_are_the_rooms() -> None:

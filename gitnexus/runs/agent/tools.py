@@ -156,8 +156,10 @@ _ALL: tuple[Tool[OpenRun], ...] = (
 )
 
 TOOLS: dict[str, Tool[OpenRun]] = {tool.name: tool for tool in _ALL}
-_COMMON = {"summary": "What it is for. Shown to the approver, and not trusted.",
-           "wait": f"How many seconds to wait for an answer, at most {MOST_PATIENCE}."}  # fmt: skip
+_COMMON = {
+    "summary": "What it is for. Shown to the approver, and not trusted.",
+    "wait": f"How many seconds to wait for an answer, at most {MOST_PATIENCE}.",
+}
 
 
 def project_run_tools(run: OpenRun) -> dict[str, Tool[OpenRun]]:
