@@ -13,6 +13,8 @@ from gitnexus.git.private import EMPTY_TREE, PrivateGit
 from gitnexus.git.revisions import resolve_commit, resolve_head
 
 _ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+# The commits alone, whatever a user configured to be shown with them.
+_PLAIN_LOG = ("--no-patch", "--no-notes", "--no-color", "--no-show-signature", "--no-mailmap", "--encoding=UTF-8")
 # The mark tells a commit that was asked for from a parent of one that was not.
 _FORMAT = "%m%x00%H%x00%T%x00%P%x00%B"
 _PIECE = 1 << 16
@@ -62,12 +64,7 @@ def iterate_commits(git: PrivateGit, wanted: CommitRange, *, most: int = 0) -> I
         "--reverse",
         "--topo-order",
         "--boundary",
-        "--no-patch",
-        "--no-notes",
-        "--no-color",
-        "--no-show-signature",
-        "--no-mailmap",
-        "--encoding=UTF-8",
+        *_PLAIN_LOG,
         f"--format={_FORMAT}",
         *limit,
         wanted.tip,
@@ -151,12 +148,7 @@ def messages_containing(
     argv = [
         "log",
         "-z",
-        "--no-patch",
-        "--no-notes",
-        "--no-color",
-        "--no-show-signature",
-        "--no-mailmap",
-        "--encoding=UTF-8",
+        *_PLAIN_LOG,
         "--format=%H%x00%B",
         *wanted,
         *tips,

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from gitnexus.git.child import GitFailed
 from gitnexus.git.private import PrivateGit
+from gitnexus.git.tree_diff import PLAIN_DIFF
 
-_DIFF = ("diff-tree", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--full-index")
+_DIFF = ("diff-tree", *PLAIN_DIFF, "--full-index")
 _END = b"END\n"
 
 

@@ -3,7 +3,7 @@
 import re
 
 from gitnexus.git.private import PrivateGit
-from gitnexus.git.tree_diff import diff_trees, list_tree_files
+from gitnexus.git.tree_diff import PLAIN_DIFF, diff_trees, list_tree_files
 
 # If more files than this changed since, they are not compared, and the change does not count as intact.
 _MOST_FILES = 200
@@ -38,14 +38,10 @@ def _changed_line_ranges(git: PrivateGit, old: str, new: str, path: str) -> list
     """Return the line ranges of a file that differ between two trees, first and last, in the old and the new one."""
     said = git.must(
         "diff-tree",
-        "-r",
+        *PLAIN_DIFF,
         "-p",
         "-U0",
         "--minimal",
-        "--no-renames",
-        "--no-ext-diff",
-        "--no-textconv",
-        "--no-color",
         "--text",
         old,
         new,

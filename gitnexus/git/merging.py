@@ -7,6 +7,7 @@ from gitnexus.git.ancestry import is_ancestor
 from gitnexus.git.child import GitFailed, git_error_line
 from gitnexus.git.commits import tree_of_commit
 from gitnexus.git.private import PrivateGit
+from gitnexus.git.tree_diff import PLAIN_DIFF
 
 # Each parent costs a merge: git itself writes no octopus of more than this, and a commit can claim a million.
 MOST_PARENTS = 25
@@ -75,16 +76,10 @@ def patch_between(git: PrivateGit, old: str, new: str) -> bytes:
     """Return the complete difference of two trees as a patch that git can apply, binary files included."""
     return git.must(
         "diff-tree",
-        "-r",
+        *PLAIN_DIFF,
         "-p",
         "--binary",
         "--full-index",
-        "--no-renames",
-        "--no-ext-diff",
-        "--no-textconv",
-        "--no-color",
-        "--src-prefix=a/",
-        "--dst-prefix=b/",
         old,
         new,
         "--",

@@ -7,6 +7,16 @@ from dataclasses import dataclass, replace
 from gitnexus.git.child import GitFailed
 from gitnexus.git.private import PrivateGit
 
+# The difference of two trees in git's own words: nothing that a user configured has a part in it.
+PLAIN_DIFF = (
+    "-r",
+    "--no-renames",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-color",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+)
 LINK = "120000"
 GITLINK = "160000"
 _LONGEST_TARGET = 4096
@@ -61,14 +71,11 @@ def diff_trees(git: PrivateGit, old: str, new: str) -> tuple[TreeChange, ...]:
     """Return the differences between two trees, ordered by the bytes of the path."""
     said = git.must(
         "diff-tree",
+        *PLAIN_DIFF,
         "--raw",
         "--numstat",
         "-z",
-        "-r",
-        "--no-renames",
         "--no-abbrev",
-        "--no-ext-diff",
-        "--no-textconv",
         old,
         new,
         "--",

@@ -10,7 +10,7 @@ from gitnexus.gateway.tool_context import ToolContext
 from gitnexus.git.commits import tree_of_commit
 from gitnexus.git.private import PrivateGit, private_git
 from gitnexus.git.revisions import resolve_commit, resolve_head
-from gitnexus.git.tree_diff import TreeChange, diff_trees, tree_without_files
+from gitnexus.git.tree_diff import PLAIN_DIFF, TreeChange, diff_trees, tree_without_files
 from gitnexus.git.worktree_tree import write_worktree_tree
 
 MOST_ROWS = 1000
@@ -45,14 +45,8 @@ def git_diff(tool_context: ToolContext, params: Mapping[str, Any]) -> dict[str, 
         old, new = (tree_without_files(git, tree, [row.path for row in hidden]) if hidden else tree for tree in trees)
         text, cut = git.read_beginning(
             "diff-tree",
+            *PLAIN_DIFF,
             "-p",
-            "-r",
-            "--no-renames",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--no-color",
-            "--src-prefix=a/",
-            "--dst-prefix=b/",
             f"-U{context}",
             old,
             new,

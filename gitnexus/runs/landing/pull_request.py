@@ -11,6 +11,7 @@ from gitnexus.git import GitFailed, config, remotes, user_git
 from gitnexus.git.child import git_error_line
 from gitnexus.git.commits import CommitRange, iterate_commits
 from gitnexus.git.private import private_git
+from gitnexus.git.tree_diff import PLAIN_DIFF
 from gitnexus.policy.seen import format_root
 from gitnexus.policy.signed import SignedFiles
 from gitnexus.runs import store
@@ -63,12 +64,8 @@ def draft_pull_request(state: State, word: str) -> PullRequestDraft:
         refuse_unapproved_branch(run, rows, proofs)
         stat = git.must(
             "diff-tree",
+            *PLAIN_DIFF,
             "--stat=100",
-            "--no-color",
-            "--no-renames",
-            "--no-ext-diff",
-            "--no-textconv",
-            "-r",
             run.base,
             tip,
             "--",
