@@ -166,7 +166,6 @@ def format_run_summary(opened_run: "OpenRun", view: "RunView") -> str:
     from gitnexus.runs.drive import displayed_status
     from gitnexus.runs.prepare import failed_in_setup
     from gitnexus.runs.story import has_claimed_events
-    from gitnexus.runs.workflow.retries import nodes_to_try_again
 
     run, claims = opened_run.record, claimed_decisions(opened_run)
     lines = [click.style("mode bypass: nobody is asked", fg="red", bold=True)] if _is_in_bypass_mode(opened_run) else []
@@ -211,7 +210,7 @@ def format_run_summary(opened_run: "OpenRun", view: "RunView") -> str:
     for why in filter(None, whys):
         lines += _format_told(why)
     lines += [click.style(f"  {one_line(said, 600)}", fg="red") for said in describe_contradictions(run.id, view)]
-    again = f", or git nexus resume {run.id} to try again" if nodes_to_try_again(opened_run) else ""
+    again = f", or git nexus resume {run.id} to try again" if _has_nodes_to_try_again(opened_run, view) else ""
     nexts = {
         "waiting": f"git nexus answer {run.id} TEXT" if view.questions else f"git nexus review {run.id}",
         "completed": f"git nexus land {run.id}" if view.commits else f"git nexus clean {run.id}",
@@ -224,6 +223,15 @@ def format_run_summary(opened_run: "OpenRun", view: "RunView") -> str:
     if view.status in nexts:
         lines.append(f"Next: {nexts[view.status]}")
     return "\n".join(lines)
+
+
+def _has_nodes_to_try_again(opened_run: "OpenRun", view: "RunView") -> bool:
+    """Return True for a workflow that failed with nodes that may be tried again; a single command loads no workflow."""
+    if view.status != "failed" or opened_run.record.session or opened_run.workflow() is None:
+        return False
+    from gitnexus.runs.workflow.retries import nodes_to_try_again
+
+    return bool(nodes_to_try_again(opened_run))
 
 
 def _status_of_action(action: "ActionView") -> str:
