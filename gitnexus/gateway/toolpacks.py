@@ -23,10 +23,10 @@ _HOLE = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 OURS = ("artifact", "cmd", "git", "propose", "repo", "tests")
 COMMON = ("approval", "summary", "wait")
 HoleType = Literal["int", "name", "path", "text"]
-PackName = Annotated[str, *has_form("[a-z][a-z0-9-]{0,19}", "small letters, digits and -, at most 20")]
-ToolName = Annotated[str, *has_form("[a-z][a-z0-9-]{0,29}", "small letters, digits and -, at most 30")]
-ParameterName = Annotated[str, *has_form("[a-z][a-z0-9_]{0,29}", "small letters, digits and _, at most 30")]
-EffectTag = Annotated[str, *has_form("[a-z][a-z0-9-]{0,39}", "small letters, digits and -, at most 40")]
+PackName = Annotated[str, *has_form("[a-z][a-z0-9-]{0,19}", "lower-case letters, digits and -, at most 20")]
+ToolName = Annotated[str, *has_form("[a-z][a-z0-9-]{0,29}", "lower-case letters, digits and -, at most 30")]
+ParameterName = Annotated[str, *has_form("[a-z][a-z0-9_]{0,29}", "lower-case letters, digits and _, at most 30")]
+EffectTag = Annotated[str, *has_form("[a-z][a-z0-9-]{0,39}", "lower-case letters, digits and -, at most 40")]
 _LINE = r"(?=.*\S)[^\x00-\x1f\x7f]{1,500}"
 
 
