@@ -4,10 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # The tests wait for the disk at every write that must survive a power cut; in memory they need not.
-# A container may have but 64 MB there: too little for either set.
+# A container may have only 64 MB there, too little for either set.
 SCRATCH := $(shell test -w /dev/shm && df -Pk /dev/shm | awk 'NR == 2 && $$4 < 4000000 { exit 1 }' \
 	&& echo /dev/shm || echo $${TMPDIR:-/tmp})
-# A test that waits for ever is ended after a quarter of an hour, with the line that it waits at.
+# A test that hangs is ended after a quarter of an hour, with the line at which it waits.
 PATIENCE := -o faulthandler_timeout=900 -o faulthandler_exit_on_timeout=true
 PYTEST = PATH="$(CURDIR)/$(BIN):$$PATH" TMPDIR="$(SCRATCH)" $(BIN)/python -m pytest -n $(WORKERS) -p tests.times $(PATIENCE)
 # Tests wait for git, for servers and for each other a third of their time: half as many workers again as there are cores.
@@ -18,7 +18,7 @@ CRASH_POINTS ?= all
 # What else pytest or benchmarks/run.py is given: make test FLAGS="-x --slowest 20"
 FLAGS :=
 
-# A machine that forbids compiled modules would compile all of ours anew in each of the thousands of processes here.
+# A machine that forbids compiled modules would compile all modules again in each of the thousands of processes here.
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help demo test test-times check style types floors peers slow bench format docs clean
@@ -55,7 +55,7 @@ types: $(READY)
 floors: $(READY)
 	@$(BIN)/lint-imports --no-logo
 
-peers: $(READY) ## fetch the programs of others that the slow tests need, once, into .venv/peers
+peers: $(READY) ## fetch the other programs that the slow tests need, once, into .venv/peers
 	@$(BIN)/python -m tests.slow.fetch
 
 slow: $(READY) ## run the tests that need peers, a network or minutes, and those by example with many of them

@@ -1,8 +1,8 @@
 #!/bin/sh
 # What `make demo` runs: the main job in a scratch repository, shown like a terminal session. The agent is a script, so
-# that no model and no network is needed; all else is what you get with a real one.
+# that no model and no network is needed; everything else is what you get with a real one.
 # Nothing of yours is read or written: home, git config and NEXUS_HOME are folders that go away at the end.
-# Leaves with a status other than 0 as soon as something is not as it should be.
+# Exits with a status other than 0 as soon as something is not as expected.
 set -eu
 
 fail() {
@@ -212,7 +212,7 @@ until grep -q 'half of it' "$scratch/said"; do
 done
 cat "$scratch/said"
 printf '$ kill -9 %s\n' "$driver"
-{ kill -9 "$driver" && wait "$driver"; } 2>/dev/null || : # some shells tell of it
+{ kill -9 "$driver" && wait "$driver"; } 2>/dev/null || : # some shells report it
 begun
 slow=$id
 run 'git nexus runs'

@@ -74,7 +74,7 @@ def test_what_is_nowhere_and_what_lies_outside_stays_open(view: Seen) -> None:
     bundle = found(view, "compare our backoff with the latest best practice for `zorkmid`")
 
     assert bundle.unresolved == (
-        "Nothing that may be read here holds “zorkmid”. Where is it?",
+        "Nothing that may be read here contains “zorkmid”. Where is it?",
         "“latest” asks about what lies outside of the repository, and nothing outside was looked at.",
     )
 
@@ -83,7 +83,7 @@ def test_nothing_found_is_said_and_not_made_up(view: Seen) -> None:
     bundle = found(view, "xyzzy plugh?")
 
     assert bundle.claims == ()
-    assert bundle.unresolved == ("Nothing that may be read here holds what is asked for: xyzzy plugh?",)
+    assert bundle.unresolved == ("Nothing that may be read here contains what is asked for: xyzzy plugh?",)
 
 
 def test_what_the_policy_denies_is_not_found(view: Seen) -> None:

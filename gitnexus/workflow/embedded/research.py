@@ -143,13 +143,13 @@ def _unresolved_questions(
     asked = weighed.asked
     known = {path for path in asked.paths if any(f"file:{path}" in one.ref for one in chosen)}
     if not chosen:
-        yield f"Nothing that may be read here holds what is asked for: {one_line(question, 300)}"
+        yield f"Nothing that may be read here contains what is asked for: {one_line(question, 300)}"
     else:
         for term in (
             *(one for one in asked.terms if one not in found),
             *(one for one in asked.paths if one not in known),
         ):
-            yield f"Nothing that may be read here holds “{one_line(asked.shown(term), 80)}”. Where is it?"
+            yield f"Nothing that may be read here contains “{one_line(asked.shown(term), 80)}”. Where is it?"
     for one in missing:
         yield f"A reference leads nowhere: {one_line(one, 300)}"
     if outside := OUTSIDE.search(question):
@@ -169,13 +169,13 @@ def _describe_search(library: Library, weighed: TermWeights, texts: Sequence[Sou
 
 def _summarize_research(searched: str, chosen: Sequence[Passage], weighed: TermWeights) -> str:
     if not chosen:
-        return f"Nothing was found that holds enough of the question. {searched}"
+        return f"Nothing was found that contains enough of the question. {searched}"
     parts = [f"{_place_of_passage(chosen[0])}: “{chosen[0].quote}” ({chosen[0].ref})."]
     parts += [f"Also {_place_of_passage(one)}: “{one.quote}”." for one in chosen[1:3]]
     whole = weighed.coverage(frozenset[str]().union(*(one.held for one in chosen)))
-    count = f"{_format_count(len(chosen), 'passage')} hold" if len(chosen) > 1 else "One passage holds"
-    share = f" {count} {whole} percent of what was sought." if weighed.asked.terms else ""
-    parts.append(f"{searched}{share} No model read them: this is for a reader.")
+    count = f"{_format_count(len(chosen), 'passage')} contain" if len(chosen) > 1 else "One passage contains"
+    share = f" {count} {whole} percent of the terms of the question." if weighed.asked.terms else ""
+    parts.append(f"{searched}{share} No model read them.")
     return " ".join(parts)
 
 
