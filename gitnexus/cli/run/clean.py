@@ -64,7 +64,7 @@ def _format_cleaned_run(one: "Cleaned", dry_run: bool) -> list[str]:
     what = "the rest" if one.rescue else "its work"
     said += [f"  {what} is safe: {one_line(one.integrated)}"] if one.integrated else []
     if one.trash:
-        for_good = "stays there" if one.odd else "kept for a week, with all ignored files"
+        for_good = "stays there" if one.odd else "for a week, with all ignored files"
         said.append(f"  folder: {one_line(one.trash)} ({for_good})")
     said += [f"  only in that folder: {one_line(', '.join(one.odd[:5]))}"] if one.odd else []
     said += [f"  left by killed attempts: {one_line(', '.join(one.aside[:3]))}"] if one.aside else []
