@@ -176,7 +176,7 @@ def test_a_remote_that_cannot_be_asked_for_what_is_lost_is_named(kept: Nexus, tm
     assert "origin could not be asked, and may have what is lost" in shown
 
 
-@pytest.mark.parametrize("path", ["backlog/T2.json", "memory/note-2.md"])
+@pytest.mark.parametrize("path", few_fast(["backlog/T2.json", "memory/note-2.md"]))
 def test_what_was_left_out_while_the_remote_was_away_comes_back_when_it_answers(
     kept: Nexus, tmp_path: Path, path: str
 ) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Nexus, run_git
+from tests.rows import few_fast
 from tests.sync.two import Clone
 
 MAKE = ("run", "--", "sh", "-c", "echo made > made.txt")
@@ -160,7 +161,7 @@ def _put_away_here_and_landed_elsewhere(ada: Clone, bob: Clone, way: str) -> str
     return run
 
 
-@pytest.mark.parametrize("command", ["land", "pr"])
+@pytest.mark.parametrize("command", few_fast(["land", "pr"]))
 def test_a_run_that_was_put_away_here_and_landed_elsewhere_tells_what_became_of_it(
     ada: Clone, bob: Clone, command: str
 ) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from tests.conftest import Nexus
 from tests.prompts.stub import served
+from tests.rows import few_fast
 from tests.workflow.stub import served as served_router
 
 PROMPT = "Improve our onboarding"
@@ -15,7 +16,7 @@ ANSWER = {"workflow": "plan", "confidence": 88, "alternatives": ["exec"], "why":
 TEXT = json.dumps(ANSWER)
 
 
-@pytest.mark.parametrize("speaks", ["openai", "ollama", "anthropic", "gemini"])
+@pytest.mark.parametrize("speaks", few_fast(["openai", "ollama", "anthropic", "gemini"]))
 def test_a_model_is_set_for_the_router_by_one_command(project: Path, nexus: Nexus, sealed: Path, speaks: str) -> None:
     with served(f"text:<think>large {{x}}</think>Sure:\n```json\n{TEXT}\n```\nDone.", speaks=speaks) as stub:
         nexus.ok(

@@ -11,6 +11,7 @@ import pytest
 from gitnexus.git import discover
 from gitnexus.runs.landing.unfinished import LandingNote, noted_landing
 from tests.conftest import Nexus, run_git
+from tests.rows import few_fast
 from tests.runs.scene import RUN, RunScene, commit_file, tree_of
 from tests.waiting import age_lock
 
@@ -130,7 +131,7 @@ def test_the_git_that_git_nexus_was_typed_to_is_not_taken_for_another_at_work(tm
     assert typed.returncode == 0
 
 
-@pytest.mark.parametrize("way", ["--rebase", "--squash", "--merge"])
+@pytest.mark.parametrize("way", few_fast(["--merge", "--rebase", "--squash"]))
 def test_a_lock_of_a_git_that_was_killed_after_it_moved_the_branch_goes(
     run: RunScene, nexus: Nexus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
