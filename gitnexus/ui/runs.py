@@ -195,6 +195,7 @@ def format_run_summary(opened_run: "OpenRun", view: "RunView") -> str:
     lines += [format_columns(rows, indent="")] if rows else nothing
     for name, one in [row for row in view.actions.items() if row[1].ok is False][-_MOST_FAILED:]:
         lines += _format_failure(run.id, name, one)
+    lines += _format_unused_environment(opened_run, view)
     lines += [f"  wrote {path}" for path in papers] if view.status == "completed" else []
     lines += [
         f"  left out of {row['action'] or 'any patch'}: {one_line(row['what'], 400)}"
@@ -252,6 +253,16 @@ def _format_failure(run: str, name: str, action: "ActionView") -> list[str]:
     how = f"{name} failed" if action.exit is None else f"{name} failed with status {action.exit}"
     more = "; it printed nothing" if not said else f", and printed at last (git nexus artifacts {run} {name} has all):"
     return [f"  {how}{more}", *(f"  │ {one_line(line, 200)}" for line in said)]
+
+
+def _format_unused_environment(run: "OpenRun", view: "RunView") -> list[str]:
+    """Return how a command gets the project's own virtual environment, if one waits or failed without it."""
+    if view.status not in ("waiting", "failed") or run.record.session:
+        return []
+    from gitnexus.runs.virtual_env import unused_environment
+
+    told = unused_environment(run, view)
+    return [f"  {told}"] if told else []
 
 
 def _files_in_no_patch(run: "OpenRun") -> list[dict[str, str]]:

@@ -11,6 +11,10 @@ from gitnexus.packs.tree import BaseTree
 _PYTEST_FILES = ("pytest.ini", ".pytest.ini", "conftest.py", "tests/conftest.py", "test/conftest.py")
 _TEST_FILE = re.compile(r"(?:^|/)(?:test_[^/]*|[^/]*_test)\.py")
 _PYTEST = ("python3", "-m", "pytest")
+# A project that is installed from its folder is imported from there; the tests of a run are about the run's own files.
+_FROM_SRC = ("-o", "pythonpath=src")
+_IN_SRC = re.compile(r"src/[^/]+(?:\.py|/__init__\.py)")
+_SETS_PATH = re.compile(r"^\s*pythonpath\s*=", re.MULTILINE)
 _TARGET = re.compile(r"^(test|tests|check)\s*:(?!=)", re.MULTILINE)
 _UNSET = "no test specified"
 
@@ -31,7 +35,7 @@ def find_test_command(base: BaseTree) -> tuple[str, ...]:
         if name in paths:
             return argv
     if _uses_pytest(base, paths):
-        return _PYTEST
+        return _pytest_command(base, paths)
     return ("python3", "-m", "unittest") if any(_TEST_FILE.search(path) for path in paths) else ()
 
 
@@ -39,8 +43,18 @@ def with_test_paths(argv: tuple[str, ...], paths: tuple[str, ...], base: BaseTre
     """Return the command for the tests in some paths only, empty if it is unknown."""
     if not paths:
         return argv
-    python = all(path.endswith(("/", ".py")) for path in paths)
-    return (*_PYTEST, *paths) if python and _uses_pytest(base, base.paths()) else ()
+    python, known = all(path.endswith(("/", ".py")) for path in paths), base.paths()
+    return (*_pytest_command(base, known), *paths) if python and _uses_pytest(base, known) else ()
+
+
+def _pytest_command(base: BaseTree, paths: list[str]) -> tuple[str, ...]:
+    """Return the command for pytest, which imports from src/ what is there unless the project says from where."""
+    told = any(
+        _SETS_PATH.search(_read_text(base, name))
+        for name in ("pyproject.toml", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg")
+    )
+    in_src = any(_IN_SRC.fullmatch(path) for path in paths)
+    return (*_PYTEST, *_FROM_SRC) if in_src and not told else _PYTEST
 
 
 def _uses_pytest(base: BaseTree, paths: list[str]) -> bool:
