@@ -24,7 +24,7 @@ from gitnexus.runs.model import ENDED, OPEN, Status
 from gitnexus.runs.open_run import Ask, OpenRun, Review
 from gitnexus.runs.prepare import failed_in_setup, prepare_worktree
 from gitnexus.runs.record import refresh_run_record
-from gitnexus.runs.steps import denial_to_mend, steps_of
+from gitnexus.runs.steps import denial_to_mend, is_tried_again, steps_of
 from gitnexus.runs.worktree import make_agreed_worktree, reset_worktree_for_retry, reset_worktree_to_branch
 from gitnexus.workflow.run_definition import RunDefinition, RunNode
 
@@ -177,8 +177,10 @@ def _run_node(run: OpenRun, definition: RunDefinition, node: RunNode, show: Show
     asked_before = before is not None and (before.status == "blocked" or bool(denied))
     if asked_before and run.view().questions:
         return ""
-    # An agent that ended with a question is restarted once it is answered; one that was killed after its end is not.
-    ended = read_attempt_end(run, node, before.attempts) if before and not asked_before else None
+    # An agent that ended with a question is restarted once it is answered, and one that failed if a person resumes the
+    # run; one that was killed after its end is not.
+    again = asked_before or is_tried_again(run, node.id)
+    ended = read_attempt_end(run, node, before.attempts) if before and not again else None
     if ended is None:
         if before is not None and not resumes_session(run, node):
             reset_worktree_for_retry(run, node.id, before.attempts)

@@ -3,6 +3,8 @@
 A handoff step is derived from the approved request and its message, so resuming computes the same step.
 """
 
+from collections.abc import Sequence
+
 from gitnexus.adapters.table import ADAPTERS, find_adapter
 from gitnexus.base.errors import Invalid, NotFound
 from gitnexus.base.text import one_line
@@ -71,19 +73,40 @@ def denial_to_mend(run: OpenRun, node: RunNode) -> str:
     return ""
 
 
-def refuse_unknown_receiver(state: State, sender: RunNode, receiver: str) -> None:
-    """Raise an error if the receiver of a handoff cannot be started. Raises: NotFound, Invalid."""
+def steps_to_try_again(run: OpenRun) -> list[str]:
+    """Return the steps with which a run of one agent failed and that may be tried again; none of a workflow."""
+    view = run.view()
+    if view.status != "failed" or view.landed or run.record.session or run.workflow() is not None:
+        return []
+    return [name for name, one in view.nodes.items() if one.status == "failed"]
+
+
+def is_tried_again(run: OpenRun, node: str) -> bool:
+    """Return True for a step that failed and was opened again, and did not begin since."""
+    for event in reversed(list(run.events())):
+        if event.kind == "run.resumed" and node in event.body.get("again", ()):
+            return True
+        if event.kind in ("node.started", "node.failed") and event.body["node"] == node:
+            return False
+    return False
+
+
+def refuse_unknown_receiver(state: State, sender: str, receiver: str, specialists: Sequence[str] = ()) -> None:
+    """Raise an error if the receiver of a handoff cannot be started. Raises: NotFound, Invalid.
+
+    `sender` is the adapter of who hands over; `specialists` are known besides agents and the project's roles.
+    """
     if receiver == _NO_AGENT:
         raise Invalid("a command cannot be handed over to", hint="propose it with propose_command")
-    if receiver in ADAPTERS:
+    if receiver in ADAPTERS or receiver in specialists:
         return
-    roles = _role_names(state)
+    roles = list(dict.fromkeys((*specialists, *_role_names(state))))
     if receiver not in roles:
         raise NotFound(
             f"there is no agent and no role {one_line(receiver, 40)!r}",
             hint=f"agents: {', '.join(name for name in ADAPTERS if name != _NO_AGENT)}; roles: {', '.join(roles)}",
         )
-    if sender.adapter == _NO_AGENT:
+    if sender == _NO_AGENT:
         raise Invalid("a command takes on no role", hint="hand over to an agent by its name")
 
 

@@ -227,9 +227,13 @@ def format_run_summary(opened_run: "OpenRun", view: "RunView") -> str:
 
 
 def _has_nodes_to_try_again(opened_run: "OpenRun", view: "RunView") -> bool:
-    """Return True for a workflow that failed with nodes that may be tried again; a single command loads no workflow."""
-    if view.status != "failed" or opened_run.record.session or opened_run.workflow() is None:
+    """Return True for a run that failed with steps that may be tried again; one of a single agent loads no workflow."""
+    if view.status != "failed" or opened_run.record.session:
         return False
+    if opened_run.workflow() is None:
+        from gitnexus.runs.steps import steps_to_try_again
+
+        return bool(steps_to_try_again(opened_run))
     from gitnexus.runs.workflow.retries import nodes_to_try_again
 
     return bool(nodes_to_try_again(opened_run))

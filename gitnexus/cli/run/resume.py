@@ -39,9 +39,9 @@ def resume_run(
 
     Nothing is repeated: neither a completed step nor an executed action. A step that a model failed within its retries
     gets the same number of retries again, and so do the nodes with which a workflow failed, unless an answer or the
-    policy denied them. For a run that somebody else started, its definition and the commit of its
-    branch are shown first, and you are asked; without a terminal, --agree accepts exactly that state, and a branch that
-    moved since needs a new agreement. The policy, mode, providers and keys of this machine apply.
+    policy denied them. An agent that failed starts once more. For a run that somebody else started, its definition and
+    the commit of its branch are shown first, and you are asked; without a terminal, --agree accepts exactly that state,
+    and a branch that moved since needs a new agreement. The policy, mode, providers and keys of this machine apply.
     """
     server, words = run_after_queue(nexus, server, (run_id,) if run_id else ())
     run = open_run(nexus.state, words[0])

@@ -97,7 +97,7 @@ def propose_handoff(run: OpenRun, receiver: str, message: str, summary: str) -> 
     definition = run.definition()
     steps = steps_of(run, definition)
     present = next((node for node in steps if node.id == calling_node(run)), steps[-1])
-    refuse_unknown_receiver(run.state, present, receiver)
+    refuse_unknown_receiver(run.state, present.adapter, receiver)
     step = handoff_step(present, "next", receiver, message, run.record.title)
     require_startable_agents(run.state, definition.changed(nodes=(step,)))
     sender = present.role or present.adapter

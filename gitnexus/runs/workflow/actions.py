@@ -1,6 +1,7 @@
 """Proposes a workflow node's actions to the gate: patches, commands, plan changes, handoffs and trees."""
 
 import hashlib
+from typing import get_args
 
 from gitnexus.base.errors import Conflict, DeniedByPolicy, Invalid, NotFound
 from gitnexus.events.kinds import shorten_text
@@ -13,9 +14,10 @@ from gitnexus.runs.actions.joint_proofs import approver_of_proof, proofs_to_ask_
 from gitnexus.runs.actions.propose import propose_worktree_changes
 from gitnexus.runs.actions.tool_context import GATE
 from gitnexus.runs.open_run import OpenRun
+from gitnexus.runs.steps import refuse_unknown_receiver
 from gitnexus.runs.workflow.papers import plan_path
 from gitnexus.state.format import project_id_of
-from gitnexus.workflow.definition import WorkflowNode
+from gitnexus.workflow.definition import Specialist, WorkflowNode
 from gitnexus.workflow.engine_protocol import NodeAction
 
 
@@ -32,7 +34,9 @@ def propose_workflow_action(run: OpenRun, node: WorkflowNode, action: NodeAction
         run.log.append("action.rejected", GATE, {"action": action.kind, "why": why, "error": exc.name})
         around = mask(str(exc.context.get("around", "")), known_secret_values())
         near = f"\nThe file {exc.context.get('path', '')} has there:\n{around}" if around else ""
-        return "", f"{action.kind} refused: {why}{near}"
+        # Who may take over is what the sender of a handoff has to know; other hints are for people.
+        known = f" ({exc.hint})" if action.kind == "handoff" and exc.hint else ""
+        return "", f"{action.kind} refused: {why}{known}{near}"
 
 
 def _propose_by_kind(run: OpenRun, node: WorkflowNode, node_action: NodeAction, paper: str) -> str:
@@ -73,6 +77,7 @@ def _propose_plan_change(run: OpenRun, node: WorkflowNode, action: NodeAction, p
 
 
 def _propose_handoff(run: OpenRun, node: WorkflowNode, node_action: NodeAction) -> str:
+    refuse_unknown_receiver(run.state, node.adapter, node_action.receiver, get_args(Specialist))
     raw = mask(node_action.message, known_secret_values()).encode("utf-8", "replace")
     kept = run.artifacts.write("handoff.txt", raw, exact=True)
     request = HandoffRequest(

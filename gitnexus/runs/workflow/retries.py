@@ -6,6 +6,7 @@ from gitnexus.runs.model import ENDED
 from gitnexus.runs.open_run import OpenRun
 from gitnexus.runs.prepare import failed_in_setup
 from gitnexus.runs.record import refresh_run_record
+from gitnexus.runs.steps import steps_to_try_again
 from gitnexus.workflow.flow import Flow
 from gitnexus.workflow.outputs import GAVE_UP
 from gitnexus.workflow.progress import WorkflowProgress
@@ -22,21 +23,23 @@ def retry_given_up_steps(run: OpenRun) -> list[str]:
 
 
 def nodes_to_try_again(run: OpenRun) -> list[str]:
-    """Return the nodes with which a workflow failed and that may be tried again.
+    """Return the nodes with which a run failed and that may be tried again.
 
     What a person or the policy denied stays denied, and a run that landed is over.
     """
     view = run.view()
     definition = run.workflow() if view.status == "failed" and not run.record.session else None
-    if definition is None or view.landed or failed_in_setup(view):
+    if view.landed or failed_in_setup(view):
         return []
+    if definition is None:
+        return steps_to_try_again(run)
     progress = WorkflowProgress()
     progress.fold(run.events())
     return Flow(definition).nodes_to_try_again(progress)
 
 
 def retry_failed_nodes(run: OpenRun) -> list[str]:
-    """Log that the nodes with which a workflow failed are tried again; return them. Raises: NexusError."""
+    """Log that the nodes with which a run failed are tried again; return them. Raises: NexusError."""
     if not nodes_to_try_again(run):
         return []
     with run.driving():

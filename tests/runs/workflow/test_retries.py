@@ -218,3 +218,23 @@ def test_what_was_denied_is_not_tried_again_and_what_failed_is_asked_about_anew(
     assert [one["status"] for one in denied["actions"]] == ["executed", "denied"]
     assert denied["run"]["status"] == "failed"
     assert nexus("replay", first, "--verify").returncode == 0
+
+
+def test_a_handoff_to_somebody_whom_nobody_knows_goes_back_with_those_who_are_known(
+    nexus: Nexus, project: Path
+) -> None:
+    def to(name: str) -> dict[str, Any]:
+        action = {"kind": "handoff", "summary": f"to {name}", "receiver": name, "message": "do it"}
+        return {"status": "done", "summary": "handed over", "actions": [action]}
+
+    with served(to("nobody"), to("command"), to("planner")) as stub:
+        _set_model(project, stub.url)
+        told = json.loads(nexus("run", "/exec correct the total", "--yes", "--json").stdout)
+
+    assert [(one["kind"], one["summary"], one["status"]) for one in told["actions"]] == [
+        ("handoff", "to planner", "waiting")
+    ]
+    assert "there is no agent and no role 'nobody'" in stub.prompts[1]
+    assert "roles: researcher, planner, executor, architect" in stub.prompts[1]
+    assert "a command cannot be handed over to" in stub.prompts[2]
+    assert nexus("replay", told["run"]["id"], "--verify").returncode == 0
