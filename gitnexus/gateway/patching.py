@@ -1,4 +1,4 @@
-"""`PatchAction`: computes the tree that a patch makes of HEAD, and applies it to the worktree or commits it."""
+"""`PatchAction`: computes the tree that a patch makes of HEAD, and applies it to the worktree."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -45,19 +45,16 @@ class PatchAction:
                 done, project=self.context.project, run=self.context.run, role=self.context.role
             )
             git.keep(done.result_tree)  # the approver sees these trees, on any terminal
-            yield request, lambda: self._land_patch(git, done)
+            yield request, lambda: self._apply_to_worktree(git, done)
 
-    def _land_patch(self, git: PrivateGit, applied: AppliedPatch) -> dict[str, Any]:
-        answer = {
+    def _apply_to_worktree(self, git: PrivateGit, applied: AppliedPatch) -> dict[str, Any]:
+        apply_changes(git, self.context.worktree, applied.changes)
+        return {
             "base": applied.base,
             "resultTree": applied.result_tree,
             "files": [{"path": row.path, "change": change_word(row)} for row in applied.changes],
             "reserved": [row.path for row in applied.changes if row.new_mode and is_reserved(row.path)],
         }
-        if self.context.land is not None:
-            return {**answer, **self.context.land(git, applied)}
-        apply_changes(git, self.context.worktree, applied.changes)
-        return answer
 
 
 def check_patch(git: PrivateGit, base: str, patch: bytes, rule_on: Denied) -> AppliedPatch:

@@ -1,6 +1,6 @@
 """`ToolContext`: the worktree, run, role, sandbox and gate that each gateway tool receives."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,7 @@ from gitnexus.gateway.paths import path_as_opened, why_unreachable
 from gitnexus.gateway.protocols import CommandSandbox, Denied
 from gitnexus.gateway.testrun.protocol import Runner
 from gitnexus.git import Repo
-from gitnexus.git.patches import AppliedPatch
-from gitnexus.git.private import PrivateGit
 from gitnexus.policy import denied_by
-
-# Stores an approved patch's objects and commits exactly the result tree. Set in runs only.
-Land = Callable[[PrivateGit, AppliedPatch], dict[str, Any]]
 
 
 def denying_rule(denied: Denied, path: str) -> str | None:
@@ -38,7 +33,6 @@ class ToolContext:
     artifacts: Path
     denied: Denied = denied_by
     runners: Mapping[str, Runner] = field(default_factory=dict)
-    land: Land | None = None
     # Inputs of prepared commands by digest: the approver has to see them.
     inputs: dict[str, bytes] = field(default_factory=dict)
 

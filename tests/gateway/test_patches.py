@@ -198,19 +198,6 @@ def test_a_patch_for_other_lines_is_a_conflict_and_needs_a_new_approval(place: P
     assert law.spent == []
 
 
-def test_a_run_lands_a_patch_by_its_own_function_and_the_objects_are_there_then(place: Path, law: Law) -> None:
-    patch = "--- a/a.txt\n+++ b/a.txt\n@@ -1,5 +1 @@\n-one\n-two\n-three\n-four\n-five\n+other\n"
-    before = everything(place)
-    bench = bench_at(place, law, land=lambda git, done: {"landed": done.result_tree})
-
-    answer = call_tool(bench, "repo.apply_patch", {"patch": patch})
-
-    assert answer["landed"] == answer["resultTree"]
-    assert run_git(place, "cat-file", "-p", f"{answer['resultTree']}:a.txt") == "other\n"
-    assert run_git(place, "fsck", "--strict") == "" or "dangling" in run_git(place, "fsck", "--strict")
-    assert everything(place) == before
-
-
 @pytest.mark.parametrize("patch", ["", "hello\n", "diff --git a/a.txt b/a.txt\n"])
 def test_what_is_no_patch_is_refused(place: Path, law: Law, patch: str) -> None:
     with pytest.raises(Invalid):
