@@ -191,6 +191,7 @@ def sealed(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Iterator[P
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     monkeypatch.setenv("NEXUS_HOME", str(home / "nexus"))
+    monkeypatch.setenv("NEXUS_CHECK_RESULTS", "1")
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
     monkeypatch.setenv("TZ", "UTC")
     yield home

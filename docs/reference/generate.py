@@ -4,6 +4,8 @@
 """
 
 import inspect
+import json
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +16,8 @@ import click
 
 from gitnexus.app.tools import TOOLS
 from gitnexus.base.parameters import describe_kind
-from gitnexus.base.tool import Tool, input_schema_of
+from gitnexus.base.tool import Tool, input_schema_of, output_schema_of
+from gitnexus.gateway.table import TOOLS as GATEWAY
 from gitnexus.main import COMMANDS
 from gitnexus.redaction.rules import FAMILIES, RULES, SecretRule
 from gitnexus.redaction.shape import ALPHABETS
@@ -24,6 +27,9 @@ from gitnexus.workflow.schemas import render_schemas
 from gitnexus.workflow.state_files import render_macro
 
 DOCS = Path(__file__).resolve().parents[1]
+# An object with so many fields is shown once on a page.
+LARGE_OBJECT = 5
+GATEWAY_PAGE = DOCS / "reference" / "gateway-tools.md"
 WORKFLOW = DOCS.parent / "gitnexus" / "workflow"
 COMMON = {name for option in common_options() for name in option.opts}
 GLOSSARY = "Terms are explained in the [glossary](../explanation/glossary.md)."
@@ -74,6 +80,11 @@ ENVIRONMENT = (
     ("NEXUS_AGENT", "The agent that claims tasks and reads notes; without it the person whom git names."),
     ("NEXUS_TOOLS", "Set for the agent of a run: the command line that serves it the run's tools."),
     ("NEXUS_HARNESS", "The program that calls the tools; it names the folder of its agents. Default: git-nexus."),
+    (
+        "NEXUS_CHECK_RESULTS",
+        "If it is set and not empty, what a tool returns is checked against its schema; a field that does not fit is "
+        "reported as a bug. `git nexus conformance` sets it for what it calls.",
+    ),
     ("GIT_DIR, GIT_WORK_TREE", "Name the repository, as they do for git. No other child of git nexus inherits them."),
     ("GIT_COMMITTER_NAME, GIT_COMMITTER_EMAIL", "Who is named in the commits on the state ref."),
 )
@@ -238,23 +249,25 @@ def _table(rows: list[tuple[str, str]]) -> str:
 
 def tools_md() -> str:
     """Return the page of the tools."""
+    shown: dict[str, str] = {}
     parts = [
         "# Tools",
         "<!-- written by docs/reference/generate.py: change its room, then run make docs -->",
         "What agents call: over [MCP](../how-to/connect-an-agent.md) with `nx_` before the name, and as\n"
         '`git nexus tool NAME JSON` without it. A number may also be sent as text (`"3"`). A parameter that a tool\n'
-        "does not have, or one of the wrong kind, is an error before anything happens. What comes back, and which\n"
-        "errors, is in the [contract](tool-contract.md).",
+        "does not have, or one of the wrong kind, is an error before anything happens. Below the parameters is what\n"
+        "comes back: `?` marks a field that may be missing, `[]` a list of objects. More about it, and the errors, is\n"
+        "in the [contract](tool-contract.md).",
         "## The eleven of the contract",
-        *(part for name in CONTRACT for part in _tool(TOOLS[name])),
+        *(part for name in CONTRACT for part in _tool(TOOLS[name], shown)),
         "## Additions",
         "Ours, beside the contract. Nobody has to call them.",
-        *(part for name, tool in TOOLS.items() if name not in CONTRACT for part in _tool(tool)),
+        *(part for name, tool in TOOLS.items() if name not in CONTRACT for part in _tool(tool, shown)),
     ]
     return "\n\n".join([*parts, GLOSSARY]) + "\n"
 
 
-def _tool(tool: Tool) -> Iterator[str]:
+def _tool(tool: Tool, shown: dict[str, str]) -> Iterator[str]:
     yield f"### `{tool.name}`"
     effect = "Reads only." if tool.reads_only else "Destructive." if tool.destructive else "Writes."
     yield f"{tool.words} *{effect}*"
@@ -262,6 +275,69 @@ def _tool(tool: Tool) -> Iterator[str]:
         yield "\n".join(["| parameter | kind | | |", "|---|---|---|---|", *rows])
     else:
         yield "No parameters."
+    yield _result_block(tool, shown)
+
+
+def _result_block(tool: Tool, shown: dict[str, str]) -> str:
+    """Return the form of a tool's result as a block of code; `shown` are the objects on the page, by their schema."""
+    schema = output_schema_of(tool) or {"properties": {}}
+    forms = ["\n".join(_result_lines(form, tool.name, shown)) for form in schema.get("anyOf", [schema])]
+    return "```text\n" + "\nor\n".join(forms) + "\n```"
+
+
+def _result_lines(schema: dict[str, Any], tool: str, shown: dict[str, str], indent: str = "") -> Iterator[str]:
+    """Yield a line for each field of a result, and below it those of the objects that it holds, once on a page."""
+    for name, field in schema["properties"].items():
+        items = field.get("items", {})
+        inside = next((part for part in (field, items, *field.get("anyOf", ())) if "properties" in part), None)
+        need = "" if name in schema.get("required", ()) else "?"
+        kind, same = "", ""
+        if inside is None:
+            kind = f" {_result_kind(field)}"
+        elif "anyOf" in field:
+            kind = " null, or"
+        if inside and len(inside["properties"]) >= LARGE_OBJECT:
+            key = json.dumps([inside["properties"], inside.get("required")])
+            same = f" as in {shown[key]}" if key in shown else ""
+            shown.setdefault(key, tool)
+        words = f"  ({field['description']})" if "description" in field else ""
+        yield f"{indent}{name}{'[]' if inside is items else ''}{need}:{kind}{same}{words}"
+        if inside and not same:
+            yield from _result_lines(inside, tool, shown, f"{indent}  ")
+    if schema.get("additionalProperties") is True:
+        yield f"{indent}…: fields that another version stored"
+
+
+def _result_kind(schema: dict[str, Any]) -> str:
+    match schema:
+        case {"anyOf": choices}:
+            return " or ".join(map(_result_kind, choices))
+        case {"const": value}:
+            return value if isinstance(value, str) else str(value).lower()
+        case {"enum": choices}:
+            return ", ".join(choices)
+        case {"type": "array", "items": items}:
+            return f"list of {_MANY[_result_kind(items)]}"
+        case {"type": "object", "additionalProperties": {"type": "string"}}:
+            return "object of texts"
+        case {"type": "object"}:
+            return "object"
+    return _ONE[schema["type"]]
+
+
+_ONE = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false", "null": "null"}
+_MANY = {"text": "texts", "whole number": "whole numbers", "list of texts": "lists of texts"}
+
+
+def gateway_tools_md(page: str) -> str:
+    """Return the page of the gateway's tools, which is written by hand, with the form of each result at its end."""
+    shown: dict[str, str] = {}
+    for tool in GATEWAY.values():
+        head, heading, rest = page.partition(f"## `{tool.name}`\n")
+        section, end, after = re.fullmatch(r"(.*?)(\n## |\nTerms are explained|\Z)(.*)", rest, re.DOTALL).groups()
+        section = re.sub(r"\n```text\n.*?\n```\n", "", section, flags=re.DOTALL)
+        page = f"{head}{heading}{section}\n{_result_block(tool, shown)}\n{end}{after}"
+    return page
 
 
 def _parameter_rows(schema: dict[str, Any], inside: str = "") -> Iterator[str]:
@@ -364,6 +440,7 @@ def targets() -> dict[Path, str]:
     return {
         DOCS / "reference" / "commands.md": commands_md(),
         DOCS / "reference" / "tools.md": tools_md(),
+        GATEWAY_PAGE: gateway_tools_md(GATEWAY_PAGE.read_text(encoding="utf-8")),
         DOCS / "reference" / "redaction-rules.md": rules_md(),
         DOCS / "man" / "git-nexus.1": man_page(),
         **{WORKFLOW / "schemas" / name: text for name, text in render_schemas().items()},

@@ -9,7 +9,7 @@ from gitnexus.app.notes import open_notes
 from gitnexus.backlog import Backlog, StateBacklog
 from gitnexus.backlog.table import TOOLS as BACKLOG
 from gitnexus.base.errors import NotFound
-from gitnexus.base.tool import Tool, check_parameters
+from gitnexus.base.tool import Tool, check_parameters, check_result
 from gitnexus.cycle import Session
 from gitnexus.cycle.table import TOOLS as CYCLE
 from gitnexus.memory import Notes
@@ -72,10 +72,8 @@ TOOLS: dict[str, Tool[Any]] = {name: tool for table, _ in _TOOL_TABLES for name,
 def call_session_tool(session: ToolSession, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
     """Call a tool for an agent; return its redacted result. Raises: NotFound, Invalid, Busy."""
     answer = _ran(session, name, params)
-    if TOOLS[name.removeprefix("nx_")].reads_only:
-        return answer
-    shown: dict[str, Any] = as_stored(answer)
-    return shown
+    tool = TOOLS[name.removeprefix("nx_")]
+    return check_result(tool, answer if tool.reads_only else as_stored(answer))
 
 
 def _ran(session: ToolSession, name: str, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -80,6 +80,7 @@ def _claim_task(backlog: Backlog, params: Params) -> dict[str, Any]:
 
 
 _FORMS = "gitnexus.backlog.parameters"
+_RESULTS = "gitnexus.backlog.results"
 
 _ALL = (
     Tool(
@@ -87,6 +88,7 @@ _ALL = (
         "Add a task to the project's backlog, which outlives this cycle.",
         f"{_FORMS}:BacklogAddParameters",
         _add_task,
+        result=f"{_RESULTS}:BacklogTaskResult",
     ),
     Tool(
         "backlog_list",
@@ -94,6 +96,7 @@ _ALL = (
         f"{_FORMS}:BacklogListParameters",
         _list_tasks,
         reads_only=True,
+        result=f"{_RESULTS}:BacklogListResult",
     ),
     Tool(
         "backlog_show",
@@ -101,18 +104,21 @@ _ALL = (
         f"{_FORMS}:BacklogShowParameters",
         _show_task,
         reads_only=True,
+        result=f"{_RESULTS}:BacklogShowResult",
     ),
     Tool(
         "backlog_update",
         "Change a task of the backlog: texts are replaced, lists are extended.",
         f"{_FORMS}:BacklogUpdateParameters",
         _update_task,
+        result=f"{_RESULTS}:BacklogUpdateResult",
     ),
     Tool(
         "backlog_complete",
         "Complete a task of the backlog; refused while a dependency or a task below it is open.",
         f"{_FORMS}:BacklogCompleteParameters",
         _complete_task,
+        result=f"{_RESULTS}:BacklogCompleteResult",
     ),
     Tool(
         "backlog_next",
@@ -120,12 +126,14 @@ _ALL = (
         f"{_FORMS}:BacklogNextParameters",
         _next_task,
         reads_only=True,
+        result=f"{_RESULTS}:BacklogNextResult",
     ),
     Tool(
         "backlog_claim",
         "Claim a task of the backlog for a time, so that no other agent works on it; or release it.",
         f"{_FORMS}:BacklogClaimParameters",
         _claim_task,
+        result=f"{_RESULTS}:BacklogClaimResult",
     ),
 )
 

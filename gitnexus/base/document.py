@@ -5,7 +5,7 @@ Records that hooks and short commands read are in `base/record.py`: importing py
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Self, TypeVar, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, TypeAdapter, ValidationError
@@ -189,6 +189,22 @@ def json_schema_of(form: type[Any], id_: str) -> dict[str, Any]:
 def json_schema_body(form: type[Any]) -> dict[str, Any]:
     """Return the JSON Schema of a document or a record without its id, to embed it in another schema."""
     return TypeAdapter(form).json_schema(schema_generator=DocumentSchema)
+
+
+def inline_references(schema: Any, definitions: Mapping[str, Any]) -> Any:
+    """Return a schema with definitions in place of references, and without class names."""
+    if isinstance(schema, list):
+        return [inline_references(item, definitions) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        own = {key: value for key, value in schema.items() if key != "$ref"}
+        return {**inline_references(definitions[schema["$ref"].rpartition("/")[2]], definitions), **own}
+    if "properties" not in schema:
+        return {key: inline_references(value, definitions) for key, value in schema.items()}
+    fields = {name: inline_references(field, definitions) for name, field in schema["properties"].items()}
+    rest = {key: schema[key] for key in ("type", "additionalProperties", "required") if key in schema}
+    return {**rest, "properties": fields}
 
 
 class DocumentSchema(GenerateJsonSchema):

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
-from gitnexus.base.document import Document, json_schema_body
+from gitnexus.base.document import Document, inline_references, json_schema_body
 from gitnexus.base.errors import Invalid
 
 
@@ -49,7 +49,7 @@ class Parameters(Document):
     def input_schema(cls) -> dict[str, Any]:
         """Return the JSON Schema without references, which some clients do not follow."""
         whole = json_schema_body(cls)
-        schema: dict[str, Any] = _inlined(whole, whole.pop("$defs", {}))
+        schema: dict[str, Any] = inline_references(whole, whole.pop("$defs", {}))
         return schema
 
 
@@ -103,19 +103,3 @@ def _without_nulls(given: Mapping[str, Any]) -> dict[str, Any]:
         for name, value in given.items()
         if value is not None
     }
-
-
-def _inlined(schema: Any, definitions: Mapping[str, Any]) -> Any:
-    """Return a schema with definitions in place of references, and without class names."""
-    if isinstance(schema, list):
-        return [_inlined(item, definitions) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    if "$ref" in schema:
-        own = {key: value for key, value in schema.items() if key != "$ref"}
-        return {**_inlined(definitions[schema["$ref"].rpartition("/")[2]], definitions), **own}
-    if "properties" not in schema:
-        return {key: _inlined(value, definitions) for key, value in schema.items()}
-    fields = {name: _inlined(field, definitions) for name, field in schema["properties"].items()}
-    rest = {key: schema[key] for key in ("type", "additionalProperties", "required") if key in schema}
-    return {**rest, "properties": fields}

@@ -90,6 +90,7 @@ def _child_environment(home: Path, harness: str) -> dict[str, str]:
         "XDG_CONFIG_HOME": str(home / ".config"),
         "NEXUS_HOME": str(home / "nexus"),
         "NEXUS_HARNESS": harness,
+        "NEXUS_CHECK_RESULTS": "1",  # an answer that is not what its class says is a bug, and ends the call
         "LC_ALL": "C.UTF-8",
         "TZ": "UTC",
     }

@@ -17,6 +17,7 @@ def _make_plan_tasks(session: Session, params: Mapping[str, Any]) -> dict[str, A
 
 
 _FORMS = "gitnexus.cycle.parameters"
+_RESULTS = "gitnexus.cycle.results"
 
 _ALL = (
     Tool(
@@ -25,6 +26,7 @@ _ALL = (
         "archived first.",
         f"{_FORMS}:PlanStartParameters",
         plan.start_plan,
+        result=f"{_RESULTS}:PlanStartResult",
     ),
     Tool(
         "plan_status",
@@ -32,24 +34,28 @@ _ALL = (
         NO_PARAMETERS,
         plan.plan_status,
         reads_only=True,
+        result=f"{_RESULTS}:PlanStatusResult",
     ),
     Tool(
         "plan_update",
         "Add, remove, edit or reopen an issue of the open plan.",
         f"{_FORMS}:PlanUpdateParameters",
         plan.update_plan,
+        result=f"{_RESULTS}:PlanUpdateResult",
     ),
     Tool(
         "plan_decide",
         "Record the decision on an issue of the open plan; deciding again overwrites.",
         f"{_FORMS}:PlanDecideParameters",
         plan.decide_issue,
+        result=f"{_RESULTS}:PlanDecideResult",
     ),
     Tool(
         "task_add",
         "Add a task to this cycle.",
         f"{_FORMS}:TaskAddParameters",
         tasks.add_cycle_task,
+        result=f"{_RESULTS}:CycleTaskResult",
     ),
     Tool(
         "task_list",
@@ -57,12 +63,14 @@ _ALL = (
         NO_PARAMETERS,
         tasks.list_cycle_tasks,
         reads_only=True,
+        result=f"{_RESULTS}:TaskListResult",
     ),
     Tool(
         "task_update",
         "Move a task to another status.",
         f"{_FORMS}:TaskUpdateParameters",
         tasks.update_cycle_task,
+        result=f"{_RESULTS}:CycleTaskResult",
     ),
     Tool(
         "task_close",
@@ -70,6 +78,7 @@ _ALL = (
         f"{_FORMS}:TaskCloseParameters",
         close.close_cycle,
         destructive=True,
+        result=f"{_RESULTS}:TaskCloseResult",
     ),
     Tool(
         "history_search",
@@ -77,6 +86,7 @@ _ALL = (
         f"{_FORMS}:HistorySearchParameters",
         look.search_history,
         reads_only=True,
+        result=f"{_RESULTS}:HistorySearchResult",
     ),
     Tool(
         "context",
@@ -84,20 +94,30 @@ _ALL = (
         NO_PARAMETERS,
         look.session_context,
         reads_only=True,
+        result=f"{_RESULTS}:ContextResult",
     ),
     Tool(
         "artifact_write",
         "Write a file into this session's artifacts, for other agents to read.",
         f"{_FORMS}:ArtifactWriteParameters",
         artifact.write_artifact,
+        result=f"{_RESULTS}:ArtifactWriteResult",
     ),
     # What follows is ours, beside the contract's eleven.
-    Tool("artifact_list", "List this session's artifacts.", NO_PARAMETERS, artifact.list_artifacts, reads_only=True),
+    Tool(
+        "artifact_list",
+        "List this session's artifacts.",
+        NO_PARAMETERS,
+        artifact.list_artifacts,
+        reads_only=True,
+        result=f"{_RESULTS}:ArtifactListResult",
+    ),
     Tool(
         "plan_analysis_add",
         "Add what an agent found about an issue of the open plan.",
         f"{_FORMS}:PlanAnalysisAddParameters",
         plan.add_analysis,
+        result=f"{_RESULTS}:PlanAnalysisAddResult",
     ),
     Tool(
         "plan_tasks",
@@ -105,6 +125,7 @@ _ALL = (
         "task; a task whose result must be seen running, or be read, gets a second one that checks it.",
         f"{_FORMS}:PlanTasksParameters",
         _make_plan_tasks,
+        result=f"{_RESULTS}:PlanTasksResult",
     ),
     Tool(
         "plan_resume",
@@ -112,6 +133,7 @@ _ALL = (
         f"{_FORMS}:PlanResumeParameters",
         resume.issue_resume_answer,
         reads_only=True,
+        result=f"{_RESULTS}:ResumeResult",
     ),
     Tool(
         "task_resume",
@@ -119,30 +141,35 @@ _ALL = (
         f"{_FORMS}:TaskResumeParameters",
         resume.task_resume_answer,
         reads_only=True,
+        result=f"{_RESULTS}:ResumeResult",
     ),
     Tool(
         "agent_spawn",
         "Note that an agent was started.",
         f"{_FORMS}:AgentSpawnParameters",
         agents.track_agent_start,
+        result=f"{_RESULTS}:AgentResult",
     ),
     Tool(
         "agent_complete",
         "Note that an agent is done.",
         f"{_FORMS}:AgentCompleteParameters",
         agents.track_agent_end,
+        result=f"{_RESULTS}:AgentResult",
     ),
     Tool(
         "agent_resume",
         "Record that an agent was resumed.",
         f"{_FORMS}:AgentResumeParameters",
         agents.track_agent_resume,
+        result=f"{_RESULTS}:AgentResult",
     ),
     Tool(
         "session_start",
         "Prepare a session and report what an earlier one left open.",
         f"{_FORMS}:SessionStartParameters",
         lifecycle.start_session,
+        result=f"{_RESULTS}:SessionStartResult",
     ),
     Tool(
         "session_end",
@@ -150,6 +177,7 @@ _ALL = (
         f"{_FORMS}:SessionEndParameters",
         lifecycle.end_session,
         destructive=True,
+        result=f"{_RESULTS}:SessionEndResult",
     ),
 )
 

@@ -1,7 +1,7 @@
 """Offers the tools of `tools.json` on the state ref, if an approver signed the file: as rows like the gateway's own."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -21,6 +21,7 @@ from gitnexus.gateway.toolpacks import (
 from gitnexus.policy.signed import TOOLS, SignedFiles
 from gitnexus.state import State
 
+_RESULT = "gitnexus.gateway.results:CmdRunResult"
 _GATEWAY = {
     "summary": "What it is for. Shown to the approver, and not trusted.",
     "approval": "The token of an approval that was given for exactly this.",
@@ -58,7 +59,7 @@ def read_project_packs(state: State) -> ProjectPacks:
 def gateway_project_tools(state: State) -> dict[str, Tool[ToolContext]]:
     """Return the project's tools for the gateway, by the names PACK.TOOL. Raises: Invalid."""
     return {
-        name: make_tool_row(name, tool, _GATEWAY, partial(_run_in_gateway, name, tool))
+        name: replace(make_tool_row(name, tool, _GATEWAY, partial(_run_in_gateway, name, tool)), result=_RESULT)
         for name, tool in read_project_packs(state).offered.items()
     }
 

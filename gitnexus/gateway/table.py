@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from gitnexus.base.errors import NotFound
-from gitnexus.base.tool import NO_PARAMETERS, Tool, check_parameters
+from gitnexus.base.tool import NO_PARAMETERS, Tool, check_parameters, check_result
 from gitnexus.gateway.tool_context import ToolContext
 from gitnexus.gateway.tools import changes, effects, read
 
 _FORMS = "gitnexus.gateway.parameters"
+_RESULTS = "gitnexus.gateway.results"
 
 _ALL = (
     Tool(
@@ -17,6 +18,7 @@ _ALL = (
         f"{_FORMS}:RepoListTreeParameters",
         read.list_tree,
         reads_only=True,
+        result=f"{_RESULTS}:RepoListTreeResult",
     ),
     Tool(
         "repo.search",
@@ -24,6 +26,7 @@ _ALL = (
         f"{_FORMS}:RepoSearchParameters",
         read.search_files,
         reads_only=True,
+        result=f"{_RESULTS}:RepoSearchResult",
     ),
     Tool(
         "repo.read_file",
@@ -31,6 +34,7 @@ _ALL = (
         f"{_FORMS}:RepoReadFileParameters",
         read.read_file,
         reads_only=True,
+        result=f"{_RESULTS}:RepoReadFileResult",
     ),
     Tool(
         "repo.apply_patch",
@@ -38,6 +42,7 @@ _ALL = (
         f"{_FORMS}:RepoApplyPatchParameters",
         effects.apply_patch,
         destructive=True,
+        result=f"{_RESULTS}:RepoApplyPatchResult",
     ),
     Tool(
         "cmd.run",
@@ -45,6 +50,7 @@ _ALL = (
         f"{_FORMS}:CmdRunParameters",
         effects.run_program,
         destructive=True,
+        result=f"{_RESULTS}:CmdRunResult",
     ),
     Tool(
         "tests.run",
@@ -52,12 +58,14 @@ _ALL = (
         f"{_FORMS}:TestsRunParameters",
         effects.run_tests,
         destructive=True,
+        result=f"{_RESULTS}:TestsRunResult",
     ),
     Tool(
         "artifact.write",
         "Store a text for others to read, with secrets masked, named by its content.",
         f"{_FORMS}:GatewayArtifactParameters",
         effects.write_artifact,
+        result=f"{_RESULTS}:GatewayArtifactResult",
     ),
     Tool(
         "git.status",
@@ -65,6 +73,7 @@ _ALL = (
         NO_PARAMETERS,
         changes.git_status,
         reads_only=True,
+        result=f"{_RESULTS}:GitStatusResult",
     ),
     Tool(
         "git.diff",
@@ -72,6 +81,7 @@ _ALL = (
         f"{_FORMS}:GitDiffParameters",
         changes.git_diff,
         reads_only=True,
+        result=f"{_RESULTS}:GitDiffResult",
     ),
 )
 
@@ -85,4 +95,4 @@ def call_tool(
     tool = TOOLS.get(name) or (own or {}).get(name)
     if tool is None:
         raise NotFound(f"there is no tool {name!r}", hint=f"there are: {', '.join((*TOOLS, *(own or {})))}")
-    return tool.run(context, check_parameters(tool, params))
+    return check_result(tool, tool.run(context, check_parameters(tool, params)))

@@ -4,9 +4,14 @@ from typing import Any
 
 from mcp import types
 
-from gitnexus.base.tool import Tool, input_schema_of
+from gitnexus.base.results import ToolError
+from gitnexus.base.tool import Tool, input_schema_of, output_schema_of
 
 PREFIX = "nx_"
+
+
+# Some clients check what a tool answers against its schema also if the answer is marked as an error.
+_ERROR = ToolError.output_schema()
 
 
 def describe_tool(tool: Tool[Any], prefix: str = PREFIX) -> types.Tool:
@@ -15,6 +20,7 @@ def describe_tool(tool: Tool[Any], prefix: str = PREFIX) -> types.Tool:
         name=prefix + tool.name,
         description=tool.words,
         input_schema=input_schema_of(tool),
+        output_schema=_with_error_form(output_schema_of(tool)),
         annotations=types.ToolAnnotations(
             read_only_hint=tool.reads_only,
             destructive_hint=tool.destructive,
@@ -22,3 +28,7 @@ def describe_tool(tool: Tool[Any], prefix: str = PREFIX) -> types.Tool:
             open_world_hint=False,
         ),
     )
+
+
+def _with_error_form(schema: dict[str, Any] | None) -> dict[str, Any] | None:
+    return {"type": "object", "anyOf": [*schema.get("anyOf", [schema]), _ERROR]} if schema else None

@@ -7,7 +7,7 @@ from mcp import types
 
 from gitnexus.app.tools import TOOLS
 from gitnexus.base.errors import NexusError, NotFound
-from gitnexus.base.tool import Tool, check_parameters
+from gitnexus.base.tool import Tool, check_parameters, check_result
 from gitnexus.gateway.assemble import agent_tool_context
 from gitnexus.gateway.project_tools import gateway_project_tools
 from gitnexus.gateway.tool_context import ToolContext
@@ -32,7 +32,8 @@ def call_pack_tool(repo: Repo, harness: str, name: str, given: Mapping[str, Any]
         tool = _pack_tools(state).get(name)
         if tool is None:
             raise NotFound(f"there is no tool {name!r}")
-        return tool.run(agent_tool_context(state, harness), check_parameters(tool, given))
+        answer = tool.run(agent_tool_context(state, harness), check_parameters(tool, given))
+        return check_result(tool, answer)
     finally:
         state.close()
 

@@ -89,6 +89,7 @@ def store_rule(notes: Notes, params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _FORMS = "gitnexus.memory.parameters"
+_RESULTS = "gitnexus.memory.results"
 
 _ALL = (
     Tool(
@@ -97,15 +98,30 @@ _ALL = (
         "extends that one.",
         f"{_FORMS}:MemoryStoreParameters",
         store_note,
+        result=f"{_RESULTS}:MemoryStoreResult",
     ),
-    Tool("memory_read", "Read one note.", f"{_FORMS}:MemoryReadParameters", show_note),
-    Tool("memory_list", "List the notes by name.", NO_PARAMETERS, list_notes, reads_only=True),
+    Tool(
+        "memory_read",
+        "Read one note.",
+        f"{_FORMS}:MemoryReadParameters",
+        show_note,
+        result=f"{_RESULTS}:MemoryReadResult",
+    ),
+    Tool(
+        "memory_list",
+        "List the notes by name.",
+        NO_PARAMETERS,
+        list_notes,
+        reads_only=True,
+        result=f"{_RESULTS}:MemoryListResult",
+    ),
     Tool(
         "memory_search",
         "Find notes, rules, context and closed cycles by words, the best first.",
         f"{_FORMS}:MemorySearchParameters",
         search_notes,
         reads_only=True,
+        result=f"{_RESULTS}:MemorySearchResult",
     ),
     Tool(
         "memory_gc",
@@ -114,18 +130,21 @@ _ALL = (
         f"{_FORMS}:MemoryGcParameters",
         collect_unused_notes,
         destructive=True,
+        result=f"{_RESULTS}:MemoryGcResult",
     ),
     Tool(
         "memory_restore",
         "Bring back a note that was forgotten.",
         f"{_FORMS}:MemoryRestoreParameters",
         restore_named_note,
+        result=f"{_RESULTS}:MemoryRestoreResult",
     ),
     Tool(
         "rule_store",
         "Store a rule that a person of the project set.",
         f"{_FORMS}:RuleStoreParameters",
         store_rule,
+        result=f"{_RESULTS}:RuleStoreResult",
     ),
 )
 

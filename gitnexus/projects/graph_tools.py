@@ -51,6 +51,7 @@ def _limit_param(params: Mapping[str, Any]) -> int:
 
 
 _FORMS = "gitnexus.projects.parameters"
+_RESULTS = "gitnexus.projects.results"
 
 _ALL = (
     Tool(
@@ -59,6 +60,7 @@ _ALL = (
         f"{_FORMS}:TaskDepsParameters",
         _deps_tool,
         reads_only=True,
+        result=f"{_RESULTS}:TaskDepsResult",
     ),
     Tool(
         "discover",
@@ -66,6 +68,7 @@ _ALL = (
         f"{_FORMS}:TaskDiscoverParameters",
         _discover_tool,
         reads_only=True,
+        result=f"{_RESULTS}:TaskDiscoverResult",
     ),
     Tool(
         "search",
@@ -73,6 +76,7 @@ _ALL = (
         f"{_FORMS}:TaskSearchParameters",
         _search_tool,
         reads_only=True,
+        result=f"{_RESULTS}:TaskSearchResult",
     ),
 )
 

@@ -19,6 +19,7 @@ def _project_show_tool(standpoint: Standpoint, params: Mapping[str, Any]) -> dic
 
 
 _FORMS = "gitnexus.projects.parameters"
+_RESULTS = "gitnexus.projects.results"
 
 _ALL = (
     Tool(
@@ -27,6 +28,7 @@ _ALL = (
         NO_PARAMETERS,
         _projects_tool,
         reads_only=True,
+        result=f"{_RESULTS}:ProjectsResult",
     ),
     Tool(
         "project_show",
@@ -34,6 +36,7 @@ _ALL = (
         f"{_FORMS}:ProjectShowParameters",
         _project_show_tool,
         reads_only=True,
+        result=f"{_RESULTS}:ProjectShowResult",
     ),
 )
 

@@ -11,6 +11,7 @@ from typing import Any, TextIO
 
 import anyio
 import pytest
+from jsonschema import Draft202012Validator
 from mcp import ClientSession, MCPError, StdioServerParameters, stdio_client, types
 from mcp.server.stdio import stdio_server
 
@@ -103,6 +104,7 @@ def test_every_tool_is_listed_with_what_a_model_needs_to_choose(repository: Path
 
     assert [tool.name for tool in tools] == [f"nx_{name}" for name in TOOLS]
     assert all(tool.description and tool.input_schema["additionalProperties"] is False for tool in tools)
+    assert all(tool.output_schema and tool.output_schema["type"] == "object" for tool in tools)
     by_name = {tool.name: tool for tool in tools}
     assert by_name["nx_plan_status"].annotations.read_only_hint is True
     assert by_name["nx_task_close"].annotations.destructive_hint is True
@@ -131,6 +133,33 @@ def test_an_answer_is_text_and_structure_and_an_error_uses_both_channels(reposit
             assert json.loads(bad.content[0].text) == bad.structured_content  # type: ignore[union-attr]
 
     with_server(repository, talk)
+
+
+def test_what_a_tool_answers_fits_the_schema_that_is_listed_for_it_and_so_does_an_error(repository: Path) -> None:
+    calls: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("nx_plan_status", {}),
+        ("nx_plan_decide", {"issue_id": 1, "decision": "x"}),
+        ("nx_plan_start", {"topic": "x", "issues": ["which?"], "research_summary": ""}),
+        ("nx_plan_status", {}),
+        ("nx_plan_start", {"topic": "x"}),
+        ("nx_task_add", {"title": "t", "context": "c"}),
+        ("nx_backlog_next", {}),
+        ("nx_backlog_show", {"task": "T9"}),
+    )
+
+    async def talk(client: ClientSession) -> list[bool]:
+        listed = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
+        failed = []
+        for name, params in calls:
+            answer = await call(client, name, **params)
+            schema = listed[name]
+            assert schema is not None
+            Draft202012Validator(schema).validate(answer.structured_content)
+            assert not Draft202012Validator(schema).is_valid({**answer.structured_content, "strange": 1})
+            failed.append(bool(answer.is_error))
+        return failed
+
+    assert with_server(repository, talk) == [False, True, False, False, True, False, False, True]
 
 
 def test_fifty_pipelined_calls_are_fifty_tasks(repository: Path) -> None:
