@@ -8,6 +8,7 @@ from typing import NamedTuple
 from gitnexus.base.text import make_visible
 
 _WORD = re.compile(r"\w+")
+_NAME_WORD = re.compile(r"[^\W_]+")
 _CHUNK = re.compile(r"[^ \t\n]+")
 _HOST = re.compile(r"(?:[\w-]+\.)+[\w-]{2,}")
 # Endings of files that no host can have: none of them is a top-level domain. `.md`, `.py`, `.rs`, `.sh` are.
@@ -48,15 +49,19 @@ def _invisible_words(text: str) -> list[Suspicion]:
 
 
 def _mixed_script_words(text: str) -> list[Suspicion]:
-    found = []
-    for word in _WORD.findall(text):
-        scripts = {unicodedata.name(ch, "").split(" ")[0] for ch in word if ch.isalpha()}
-        others = sorted(scripts & _ALIKE)
-        if "LATIN" in scripts and others:
-            found.append(
-                Suspicion(word, f"mixes Latin and {' and '.join(name.capitalize() for name in others)} letters")
-            )
-    return found
+    found = ((word, _why_mixed(word)) for word in _WORD.findall(text))
+    return [Suspicion(word, why) for word, why in found if why]
+
+
+def _why_mixed(word: str) -> str:
+    """Return which scripts a word mixes that have letters in common to the eye, "" if none."""
+    if word.isascii():
+        return ""
+    scripts = {unicodedata.name(ch, "").split(" ")[0] for ch in word if ch.isalpha()}
+    others = sorted(scripts & _ALIKE)
+    if "LATIN" not in scripts or not others:
+        return ""
+    return f"mixes Latin and {' and '.join(name.capitalize() for name in others)} letters"
 
 
 def _suspicious_hosts(text: str) -> list[Suspicion]:
@@ -100,7 +105,7 @@ def _map_letters(letters: str, ascii_letters: str) -> dict[str, str]:
 # Letters of other scripts, and signs, that are drawn like one of ASCII; what NFKC knows is not repeated here.
 _DRAWN_AS = str.maketrans(
     {
-        **_map_letters("аеорсухіјѕһԁԛԝѵ", "aeopcyxijshdqwv"),
+        **_map_letters("аеорсухіјѕһԁԛԝѵгпк", "aeopcyxijshdqwvrnk"),
         **_map_letters("АВЕКМНОРСТХУІЈЅ", "ABEKMHOPCTXYlJS"),
         **_map_letters("οανρυικ", "oavpuik"),
         **_map_letters("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "ABEZHlKMNOPTYX"),
@@ -119,8 +124,9 @@ _MOST_IN_A_GROUP = 30
 def lookalike_names(new: Iterable[str], present: Iterable[str]) -> list[Suspicion]:
     """Return a line for each group of names in one folder that look alike, if a new path has one of them.
 
-    `present` has the paths of files and folders beside the new ones and beside their folders. In a group, new names
-    come first; groups that include an existing name come first of all.
+    Each other new name with a word of mixed scripts gets a line as well. `present` has the paths of
+    files and folders beside the new ones and beside their folders. In a group, new names come first; groups that
+    include an existing name come first of all.
     """
     added = dict.fromkeys(step for path in new for step in _path_prefixes(path))
     drawn: dict[tuple[str, str], dict[str, None]] = {}
@@ -133,7 +139,15 @@ def lookalike_names(new: Iterable[str], present: Iterable[str]) -> list[Suspicio
     return [
         *(Suspicion(_visible_path(path), "has a character that looks like a slash") for path in slashes),
         *map(_describe_group, groups),
+        *_mixed_script_names(set(added).difference(*groups)),
     ]
+
+
+def _mixed_script_names(paths: Iterable[str]) -> list[Suspicion]:
+    # Here an underscore separates words: a name may well have one part in each script.
+    parts = ((path, part) for path in sorted(paths) for part in _NAME_WORD.findall(path.rpartition("/")[2]))
+    found = {path: why for path, part in parts if (why := _why_mixed(part))}
+    return [Suspicion(_visible_path(path), why) for path, why in found.items()]
 
 
 def _path_prefixes(path: str) -> list[str]:

@@ -34,6 +34,7 @@ NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
     ("new", "beside"),
     [
         pytest.param("src/раyment.py", "src/payment.py", id="cyrillic"),
+        pytest.param("sгc/main.py", "src", id="cyrillic like r"),
         pytest.param("src/payrnent.py", "src/payment.py", id="r and n for m"),
         pytest.param("src/Payment.py", "src/payment.py", id="another case"),
         pytest.param("src/uti1s.py", "src/utils.py", id="one for l"),
@@ -75,6 +76,18 @@ def test_a_folder_that_looks_like_the_one_beside_it_is_flagged(nexus: Nexus, pro
     shown = nexus("review").stdout
     assert "look twice: ѕrc: looks like src beside it" in shown
     assert shown.count("looks like") == 1
+
+
+def test_a_name_of_mixed_scripts_is_flagged_where_nothing_beside_it_looks_like_it(nexus: Nexus, project: Path) -> None:
+    mixed, honest = r"$(printf 'to\320\276ls')", r"$(printf 'na\303\257ve_\320\264\320\260.txt')"
+    made = f"mkdir {mixed}; echo 1 > {mixed}/a.py; echo 2 > {honest}"
+
+    nexus("run", "--", "sh", "-c", made)
+
+    run = json.loads(nexus.ok("runs", "--json"))["runs"][0]["id"]
+    for shown in (nexus("review", run).stdout, nexus("diff", run).stdout):
+        assert "look twice: toоls: mixes Latin and Cyrillic letters" in shown
+        assert shown.count("look twice") == 1
 
 
 def test_a_name_with_a_sign_like_a_slash_is_flagged() -> None:
