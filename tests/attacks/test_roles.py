@@ -41,7 +41,9 @@ def test_a_rule_for_a_role_allows_that_role_and_no_other(nexus: Nexus, project: 
 
 
 @pytest.mark.parametrize(("role", "denied"), [("tester", True), ("engineer", False), ("", True)])
-def test_a_rule_that_denies_a_role_denies_that_role_and_who_has_none(nexus: Nexus, project: Path, role: str, denied: bool) -> None:
+def test_a_rule_that_denies_a_role_denies_that_role_and_who_has_none(
+    nexus: Nexus, project: Path, role: str, denied: bool
+) -> None:
     nexus.ok("policy", "add", "deny", "--write", "one", "--role", "tester")
     nexus.ok("policy", "add", "allow", "--write", "one")
     trust(project)

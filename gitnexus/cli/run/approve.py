@@ -148,9 +148,13 @@ def _unseen_error(opened_run: "OpenRun", names: list[str]) -> "ApprovalNeeded":
                 f"{name} of {run} cannot be shown completely, so naming its run does not approve it: {reason}",
                 hint=f"{way}; {by_digest}",
             )
+    unseen = waiting or names
+    said = "was never shown to you, so naming its run does not approve it"
+    if len(unseen) > 1:
+        said = "were never shown to you, so naming their run does not approve them"
     return ApprovalNeeded(
-        f"{', '.join(waiting or names)} of {run} was never shown to you, so naming its run does not approve it",
-        hint=f"git nexus review {run} shows it; {by_digest}",
+        f"{', '.join(unseen)} of {run} {said}",
+        hint=f"git nexus review {run} shows {'it' if len(unseen) == 1 else 'them'}; {by_digest}",
     )
 
 
