@@ -74,34 +74,34 @@ HEAVY_LIBRARIES = frozenset(
 # Loaded by hooks, which a program waits for at each call: an import that the usual call does not need is put off.
 HOOK_PATH = frozenset(
     """
-    events/artifacts.py events/kinds.py git/exchange.py git/loose.py git/native.py git/object_access.py
-    git/objects.py git/plumbing.py git/private.py harness/calls.py harness/guidance.py
-    harness/pending_messages.py harness/post_tool_use.py harness/toollog.py harness/touched.py hooks/command.py
-    hooks/harness.py hooks/harness_message.py hooks/harness_session.py hooks/harness_subagents.py
-    hooks/lifecycle.py main.py policy/compiled_rules.py policy/edit.py policy/gatekeeper.py policy/keys.py
-    policy/rules.py policy/signed.py policy/trust.py redaction/hide.py redaction/values.py state/home.py
-    state/merge.py state/secrets.py state/swap.py toolgate/approvals.py toolgate/cache.py toolgate/context.py
-    toolgate/fast_path.py toolgate/gate.py toolgate/judge.py toolgate/roles.py
+    events/artifacts.py events/kinds.py git/exchange.py git/loose.py git/native.py git/object_access.py git/objects.py
+    git/plumbing.py git/private.py harness/calls.py harness/guidance.py harness/pending_messages.py
+    harness/post_tool_use.py harness/toollog.py harness/touched.py hooks/command.py hooks/harness.py
+    hooks/harness_message.py hooks/harness_session.py hooks/harness_subagents.py hooks/lifecycle.py main.py
+    policy/compiled_rules.py policy/edit.py policy/gatekeeper.py policy/keys.py policy/programs.py policy/rules.py
+    policy/signed.py policy/trust.py redaction/hide.py redaction/values.py state/home.py state/merge.py
+    state/secrets.py state/swap.py toolgate/approvals.py toolgate/cache.py toolgate/context.py toolgate/fast_path.py
+    toolgate/gate.py toolgate/judge.py toolgate/roles.py
     """.split()
 )
 # Loaded by short commands: what only some of their uses need is imported by those.
 SHORT_COMMANDS = frozenset(
     """
     adapters/protocol.py adapters/script.py app/catalog.py app/close_cycle.py app/doctor.py app/doctor_settings.py
-    app/init.py app/message_tags.py app/notes.py app/sandbox_level.py app/status.py app/uninstall.py
+    app/init.py app/message_tags.py app/notes.py app/sandbox_level.py app/status.py app/uninstall.py backlog/cleo.py
     backlog/cleo_offer.py backlog/model.py backlog/store.py catalog/catalog.py catalog/open.py cli/graph/graph.py
     cli/hooks/worktree.py cli/init.py cli/permissions.py cli/policy/add.py cli/policy/signing.py cli/run/approve.py
-    cli/run/decisions.py cli/run/handover.py cli/run/run.py cli/run/workflow_choice.py cli/sync.py cli/task/elsewhere.py
-    cli/tool.py cli/worker.py cycle/table.py gateway/assemble.py gateway/explain.py
-    mcp/command.py projects/model.py projects/network.py projects/open_backlog.py projects/open_state.py
-    projects/other_tasks.py runs/actions/card.py runs/actions/execute.py runs/agent/live_request.py
-    runs/agent/run.py runs/command_rules.py runs/drive.py runs/landing/land.py runs/landing/pull_request.py
-    runs/lost_steps.py runs/open_run.py runs/start.py runs/steps.py runs/workflow/agent_node.py
-    runs/workflow/routing.py runs/workflow/skills.py runs/workflow/specialists.py runs/workflow/stage.py
-    sync/run_refs.py sync/stopped_runs.py sync/sync.py
-    tui/card_actions.py tui/chat.py tui/command.py tui/project_data.py ui/approval_prompt.py
-    ui/backlog.py ui/commands.py ui/edit_patch.py ui/errors.py ui/output.py ui/run.py ui/runs.py
-    ui/standpoint.py ui/workflow.py workflow/model_specialist.py workflow/routing.py
+    cli/run/decisions.py cli/run/handover.py cli/run/run.py cli/run/workflow_choice.py cli/sync.py
+    cli/task/elsewhere.py cli/tool.py cli/worker.py cycle/table.py gateway/assemble.py gateway/explain.py
+    mcp/command.py projects/model.py projects/network.py projects/open_backlog.py projects/open_project.py
+    projects/open_state.py projects/other_tasks.py runs/actions/card.py runs/actions/execute.py
+    runs/agent/live_request.py runs/agent/run.py runs/command_rules.py runs/drive.py runs/landing/land.py
+    runs/landing/pull_request.py runs/lost_steps.py runs/open_run.py runs/start.py runs/steps.py
+    runs/workflow/agent_node.py runs/workflow/routing.py runs/workflow/skills.py runs/workflow/specialists.py
+    runs/workflow/stage.py sync/run_refs.py sync/stopped_runs.py sync/sync.py tui/card_actions.py tui/chat.py
+    tui/command.py tui/project_data.py ui/approval_prompt.py ui/backlog.py ui/commands.py ui/edit_patch.py
+    ui/errors.py ui/output.py ui/run.py ui/runs.py ui/standpoint.py ui/workflow.py workflow/model_specialist.py
+    workflow/routing.py
     """.split()
 )
 

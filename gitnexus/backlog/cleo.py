@@ -1,6 +1,5 @@
 """Reads the tasks of a CLEO project, a folder with `.cleo/todo.json`. Never writes there."""
 
-import hashlib
 import os
 import stat
 from collections.abc import Callable, Mapping
@@ -99,6 +98,8 @@ def read_cleo_tasks(folder: Path) -> Tasks:
 
 def cleo_content_hash(folder: Path) -> str:
     """Return a hash of a CLEO folder's content, without its times. Raises: Invalid."""
+    import hashlib  # 2 ms, and a command about tasks hashes nothing
+
     held = [_read_bytes(folder / FOLDER / name) for name in (TODO, ARCHIVE)]
     return "sha256 " + " ".join(hashlib.sha256(raw).hexdigest() if raw is not None else "none" for raw in held)
 

@@ -6,7 +6,6 @@ the caller asks git instead.
 
 import os
 import re
-import shutil
 import sys
 from pathlib import Path
 
@@ -62,8 +61,14 @@ def read_plain_config(file: Path) -> list[Row]:
 def read_users_config() -> list[tuple[str, str, str]]:
     """Return scope, key and value of the system's and the user's settings; the last row wins. Raises: NotPlain."""
     home = os.environ.get("HOME")
-    if not home or sys.platform != "linux" or shutil.which("git") not in _OF_DISTRIBUTIONS:
+    if not home or sys.platform != "linux" or _git_on_path() not in _OF_DISTRIBUTIONS:
         raise NotPlain
     xdg = os.environ.get("XDG_CONFIG_HOME") or Path(home, ".config")
     files = (("system", _SYSTEM), ("global", Path(xdg, "git", "config")), ("global", Path(home, ".gitconfig")))
     return [(scope, key, value) for scope, file in files for key, value in read_plain_config(file)]
+
+
+def _git_on_path() -> str | None:
+    """Return the git that is run by name. Unlike shutil, which loads archive formats, this costs no import."""
+    files = (Path(folder, "git") for folder in os.environ.get("PATH", os.defpath).split(os.pathsep))
+    return next((str(file) for file in files if file.is_file() and os.access(file, os.X_OK)), None)

@@ -43,11 +43,12 @@ _PLAIN = frozenset(
     "--show-signature --simplify-by-decoration --diff-filter --relative-date --no-notes --no-walk -i -z -r -M -q "
     "-n".split()
 )
-_NUMBER = re.compile(r"-n?[0-9]+")
-_LINES = re.compile(r"-p|-u|--patch|(?:-U|--unified=)[0-9]+|-w|-b")
-_BLAMES = re.compile(r"-L.*|-[bceflnpstw]+|-[MC]+[0-9]*|--(?:line-)?porcelain|--date=.*")
-_KNOWN_COMMIT = re.compile(r"(?:HEAD|@)(?:[~^][0-9]*)*(?:\.\.\.?(?:(?:HEAD|@)(?:[~^][0-9]*)*)?)?")
-_OBJECT = re.compile(r"[0-9a-fA-F]{4,64}(?:[~^:].*)?")
+# These are compiled when a word is first compared with one: the gate loads this module before commands of all kinds.
+_NUMBER = r"-n?[0-9]+"
+_LINES = r"-p|-u|--patch|(?:-U|--unified=)[0-9]+|-w|-b"
+_BLAMES = r"-L.*|-[bceflnpstw]+|-[MC]+[0-9]*|--(?:line-)?porcelain|--date=.*"
+_KNOWN_COMMIT = r"(?:HEAD|@)(?:[~^][0-9]*)*(?:\.\.\.?(?:(?:HEAD|@)(?:[~^][0-9]*)*)?)?"
+_OBJECT = r"[0-9a-fA-F]{4,64}(?:[~^:].*)?"
 _SAFE_SETTINGS = ("color.", "user.", "advice.", "core.pager=", "core.quotepath=", "commit.gpgsign=", "init.")
 
 
@@ -84,15 +85,15 @@ def paths_shown_by(argv: Sequence[str]) -> tuple[str, ...]:
     if verb not in ("log", "diff", "blame", "annotate"):
         return ()
     if verb in ("blame", "annotate"):
-        is_known = all(_BLAMES.fullmatch(word) for word in _option_words(words))
+        is_known = all(re.fullmatch(_BLAMES, word) for word in _option_words(words))
         return tuple(words[-1:]) if is_known and words and _is_plain_path(words[-1]) else ()
-    if not all(_is_quiet(word) or _LINES.fullmatch(word) for word in _option_words(words)):
+    if not all(_is_quiet(word) or re.fullmatch(_LINES, word) for word in _option_words(words)):
         return ()
     at = words.index("--") if "--" in words else len(words)
     before, paths = [word for word in words[:at] if not word.startswith("-")], tuple(words[at + 1 :])
     if "--" not in words:
-        paths = tuple(word for word in before if not _KNOWN_COMMIT.fullmatch(word))
-    elif verb == "diff" and not all(_KNOWN_COMMIT.fullmatch(word) for word in before):
+        paths = tuple(word for word in before if not re.fullmatch(_KNOWN_COMMIT, word))
+    elif verb == "diff" and not all(re.fullmatch(_KNOWN_COMMIT, word) for word in before):
         return ()
     return paths if all(map(_is_plain_path, paths)) else ()
 
@@ -123,7 +124,7 @@ def _has_settings(before: Sequence[str]) -> bool:
 
 def _is_quiet(word: str) -> bool:
     stem = word.partition("=")[0]
-    return stem in _NAMES or stem in _PLAIN or _NUMBER.fullmatch(word) is not None
+    return stem in _NAMES or stem in _PLAIN or re.fullmatch(_NUMBER, word) is not None
 
 
 def _may_show(verb: str, words: Sequence[str]) -> bool:
@@ -132,7 +133,7 @@ def _may_show(verb: str, words: Sequence[str]) -> bool:
     if not any(word.partition("=")[0] in _NAMES for word in options) or not all(map(_is_quiet, options)):
         return True
     named = [word for word in words if not word.startswith("-") and verb == "show"]
-    return not all(_KNOWN_COMMIT.fullmatch(word) for word in named)
+    return not all(re.fullmatch(_KNOWN_COMMIT, word) for word in named)
 
 
 def _is_loud(verb: str, words: Sequence[str]) -> bool:
@@ -157,7 +158,7 @@ def _takes_tree(verb: str, words: Sequence[str]) -> bool:
     named = [word for word in words if not word.startswith("-")]
     sources = [word.partition("=")[2] for word in words if word.startswith("--so")]
     many = verb == "restore" or len(named) > 1
-    return many and any(_OBJECT.fullmatch(word) or ":" in word for word in (*named, *sources))
+    return many and any(re.fullmatch(_OBJECT, word) or ":" in word for word in (*named, *sources))
 
 
 def _is_plain_path(word: str) -> bool:

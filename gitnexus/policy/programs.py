@@ -1,6 +1,5 @@
 """Tells which words of a command line are harmless, and which let it run or reach something else. Pure."""
 
-import shlex
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
@@ -237,6 +236,8 @@ def _is_alias(word: str) -> bool:
 
 def _split_by_env(argv: Sequence[str]) -> list[tuple[str, ...]]:
     """Return the lines that `env -S` makes of one word and the words after it."""
+    import shlex  # hardly any command is of this kind
+
     found: list[tuple[str, ...]] = []
     for at, word in enumerate(argv[1:], 1):
         if any(mark in word for mark in " \t\"'"):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gitnexus.base.errors import Busy, Failed, NexusError
 from gitnexus.git import GitFailed, Repo, discover
-from gitnexus.git.locks import break_locks_of_killed
+from gitnexus.git.lock_notes import notes_of_dead
 from gitnexus.git.maintenance import pack_if_many
 from gitnexus.projects import Project, Registry, hash_of, read_registry
 from gitnexus.projects.model import default_name, real_path
@@ -64,7 +64,10 @@ def open_nexus(place: Path, *, inherit: bool = True) -> Nexus:
                     fix="git nexus doctor --fix",
                 )
         state.required()
-        break_locks_of_killed(repo.common_dir)
+        if any(notes_of_dead(repo.common_dir)):
+            from gitnexus.git.locks import break_locks_of_killed  # only where a killed process left a note
+
+            break_locks_of_killed(repo.common_dir)
         opened_at = state.snapshot.commit
         return Nexus(state, settle_or_postpone(state), opened_at)
     except BaseException:
