@@ -2,7 +2,7 @@
 
 import difflib
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from gitnexus.backlog.store import tasks_in_snapshot
@@ -16,6 +16,8 @@ from gitnexus.policy.model import AgendaRequest, ProposedAction
 from gitnexus.runs.store import read_run, run_ids
 from gitnexus.state import Snapshot, State
 from gitnexus.state.format import project_id_of
+
+ChangeEdits = Callable[[Doc, Sequence[DocEdit]], Sequence[DocEdit]]
 
 
 class AgendaPatch(NamedTuple):
@@ -61,12 +63,17 @@ def agenda_patches(
     steps: Sequence[str] = (),
     *,
     finish: bool = False,
+    change: ChangeEdits = lambda phase, edits: edits,
 ) -> list[AgendaPatch]:
-    """Return the document changes that a run proposes for `phase`, by default the active one. Raises: NexusError."""
+    """Return the document changes that a run proposes for `phase`, by default the active one. Raises: NexusError.
+
+    `change` may add to the edits that follow from the rules.
+    """
     snapshot = state.latest()
     run = read_run(snapshot, word)
     project = project_id_of(snapshot) or "unknown"
-    edits = edits_after_run(graph, phase or only_active_phase(graph), run.id, steps, finish=finish)
+    phase = phase or only_active_phase(graph)
+    edits = change(phase, edits_after_run(graph, phase, run.id, steps, finish=finish))
     return [_agenda_patch(edit, f"agenda-{at}", project, run.id) for at, edit in enumerate(edits, 1)]
 
 

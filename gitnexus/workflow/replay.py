@@ -121,7 +121,9 @@ class _RecordedStage:
             return named and not str(event.body["name"]).startswith(_BESIDE)
         if event.seq in self._took_over:
             return False
-        return event.kind in _ENGINE or event.seq in self._asked or event.seq in self._put
+        # What a call cost that is no node's, such as the one about the agenda, was not written by the engine.
+        beside = event.kind == "agent.spent" and "node" not in event.body
+        return (event.kind in _ENGINE and not beside) or event.seq in self._asked or event.seq in self._put
 
     def events(self, after: int) -> Iterable[Event]:
         self.skip_foreign_events()

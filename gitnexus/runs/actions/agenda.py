@@ -7,6 +7,7 @@ so that its commit carries a token like every other.
 from gitnexus.base.errors import NexusError
 from gitnexus.docgraph.model import Doc
 from gitnexus.runs.actions import ask
+from gitnexus.runs.actions.agenda_by_model import edits_with_model
 from gitnexus.runs.actions.commit import branch_tip
 from gitnexus.runs.agenda import AgendaPatch, agenda_patches, load_doc_graph
 from gitnexus.runs.open_run import OpenRun
@@ -38,7 +39,14 @@ def _agenda_changes(run: OpenRun, titles: frozenset[str]) -> list[AgendaPatch]:
         return []
     phase = graph.active[0]
     try:
-        return agenda_patches(run.state, graph, run.record.id, phase, _steps_to_tick(phase, titles))
+        return agenda_patches(
+            run.state,
+            graph,
+            run.record.id,
+            phase,
+            _steps_to_tick(phase, titles),
+            change=lambda doc, edits: edits_with_model(run, graph, doc, edits, titles),
+        )
     except NexusError:
         return []  # a document that is broken or being merged is left unchanged
 
