@@ -23,7 +23,7 @@ class ForkedTool(ToolTransport):
 
 
 class _ForkedCaller(_ToolCaller):
-    async def _run(self, text: str, *argv: str) -> tuple[int, bytes, bytes]:
+    async def _run_tool(self, text: str, *argv: str) -> tuple[int, bytes, bytes]:
         return await asyncio.to_thread(self._forked, text, argv)
 
     def _forked(self, text: str, argv: tuple[str, ...]) -> tuple[int, bytes, bytes]:
