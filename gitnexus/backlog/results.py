@@ -11,15 +11,7 @@ from gitnexus.base.document import Many
 from gitnexus.base.results import Result, Written
 
 
-class ForeignTaskFields(Result):
-    """What is said besides of a task of another project."""
-
-    task_id: str | None = None
-    ref: str | None = None
-    project: str | None = None
-
-
-class TaskReadiness(ForeignTaskFields):
+class TaskReadiness(Result):
     ready: bool
     blocked: bool
 
@@ -36,12 +28,15 @@ class TaskSurroundings(TaskReadiness):
     dependents: Many[str]
 
 
-def _written_task(more: type[Result]) -> Written:
+def _written_task(more: type[Result] = Result) -> Written:
+    """Return the form of a task. That of another project has `taskId`, `ref` and `project` besides: a file of CLEO may
+    hold fields of these names with any value, which an answer about its own task repeats.
+    """
     names: dict[str, type] = {"TaskRelation": TaskRelation, "TaskClaim": TaskClaim}
     return Written(BacklogTask, without=("uids",), more=more, names=names)
 
 
-Task = Annotated[dict[str, Any], _written_task(ForeignTaskFields)]
+Task = Annotated[dict[str, Any], _written_task()]
 NowReady = Annotated[Many[str], Field(description="The tasks that can start now.")]
 
 
