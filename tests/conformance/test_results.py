@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from gitnexus.app.tools import TOOLS, ToolSession, call_session_tool
+from gitnexus.backlog.model import BacklogTask
 from gitnexus.base.errors import NexusError
+from gitnexus.base.tool import check_result
 from gitnexus.conformance.fixture import ExpectedResult, Fixture, resolve_state_path
 from gitnexus.conformance.load import LoadedFixture, load_fixtures
 from gitnexus.conformance.run import HARNESS
@@ -105,3 +107,12 @@ def test_a_conformance_run_fails_for_a_result_that_does_not_fit(monkeypatch: pyt
 
     assert result.status == "failed"
     assert f"status {BUG}" in result.why
+
+
+@pytest.mark.parametrize("value", [5, None, ["x"]])
+def test_a_task_may_hold_a_field_that_a_task_of_another_project_has(value: Any) -> None:
+    strange = {"project": value, "ref": value, "taskId": value}
+    task = BacklogTask.from_value({"id": "T1", "title": "t", **strange}, "T1")
+
+    assert strange.items() <= task.shown().items()
+    check_result(TOOLS["backlog_add"], {"task": task.shown()})
