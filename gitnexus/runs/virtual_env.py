@@ -18,7 +18,11 @@ from gitnexus.runs.actions.propose import read_proposed_request
 from gitnexus.runs.open_run import OpenRun
 
 _NAMES = (".venv", "venv")
-_LACKS = re.compile(r"No module named|not found|No such file or directory|there is no program")
+# As Python, shells, make and the sandbox say it.
+_LACKS = re.compile(
+    r"No module named |: (?:command )?not found$|^make(?:\[\d+\])?: .*No such file or directory$|there is no program ",
+    re.M,
+)
 
 
 def unused_environment(run: OpenRun, view: RunView) -> str:

@@ -221,7 +221,8 @@ class NodeSteps:
         if not proof.asks or step is None:
             return self.end_step(node, name, "")
         before = set(engine.progress.actions)
-        wanted = Action(kind="command", summary=f"prove {one_line(step.title, 100)}", argv=tuple(proof.asks[0]))
+        summary = f"Prove the committed step “{one_line(step.title, 100)}”"
+        wanted = Action(kind="command", summary=summary, argv=tuple(proof.asks[0]))
         why = engine.stage.act(node, name, NodeAction("command", wanted.summary, action=wanted))
         engine.read_new_events()
         new = set(engine.progress.actions) - before

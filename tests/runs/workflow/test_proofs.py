@@ -89,6 +89,24 @@ def test_a_risky_proof_is_one_question_with_the_patch_whose_card_is_as_risky(nex
     assert done["run"]["status"] == "completed"
 
 
+def test_a_risky_proof_of_a_patch_that_needs_no_answer_says_which_step_it_proves(nexus: Nexus, project: Path) -> None:
+    (project / "TODO.md").write_text("# To do\n\n- [ ] Correct the total in code.txt\n  - `sh check.sh` passes\n")
+    (project / "check.sh").write_text("grep -q '^total = 2$' code.txt\n")
+    with served(_proved_by()) as stub:
+        _set_model(project, stub.url, ["grep", "**"])
+        policy = project / ".nexus" / "policy.md"
+        policy.write_text(policy.read_text().replace("allow:\n", "allow:\n  - write: [code.txt]\n"))
+        trust(project)
+        told = json.loads(nexus("run", "--yes", "/plan-exec the steps in TODO.md", "--json").stdout)
+        ended = nexus("approve", "--unseen", "--wait", told["run"]["id"], "--json")
+
+    assert [(one["kind"], one["status"], one["summary"]) for one in told["actions"]] == [
+        ("patch", "executed", "two"),
+        ("command", "waiting", "Prove the committed step “Correct the total in code.txt”"),
+    ]
+    assert json.loads(ended.stdout)["run"]["status"] == "completed"
+
+
 @pytest.mark.slow
 def test_a_proof_runs_in_the_virtual_environment_that_it_names(
     nexus: Nexus, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -115,3 +115,12 @@ def test_an_environment_that_came_with_the_repository_is_not_proposed(nexus: Nex
     run_git(project, "commit", "-qm", "an environment")
 
     assert "toolPath" not in nexus("review", started(nexus)).stdout
+
+
+def test_a_failure_for_another_reason_does_not_speak_of_the_environment(nexus: Nexus, project: Path) -> None:
+    made(project)
+
+    failed = nexus("approve", "--unseen", "--wait", started(nexus, "run `ls nope`"))
+
+    assert "No such file or directory" in failed.stdout
+    assert "toolPath" not in failed.stdout
