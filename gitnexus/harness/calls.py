@@ -285,17 +285,17 @@ def _parse_harmless(given: _ToolInput) -> Call:
     return HarmlessCall()
 
 
-# What begins a name that a program gives to the tools of MCP servers, and the way back from it.
-_CLAUDE_MCP = re.compile(r"mcp__(?P<server>.+?)__(?P<tool>.+)", re.DOTALL)
+# What begins a name that a program gives to the tools of MCP servers, and the way back from it. Compiled when used.
+_CLAUDE_MCP = r"(?s)mcp__(?P<server>.+?)__(?P<tool>.+)"
 # Gemini joins with one line, and servers may have one in their name: the first is taken, which is right for ours.
-_GEMINI_MCP = re.compile(r"mcp_(?P<server>[^_]+)_(?P<tool>.+)", re.DOTALL)
+_GEMINI_MCP = r"(?s)mcp_(?P<server>[^_]+)_(?P<tool>.+)"
 # OpenCode has nothing before the server's name: only ours is known by it.
-_OPENCODE_MCP = re.compile(r"(?P<server>nexus)_(?P<tool>.+)", re.DOTALL)
+_OPENCODE_MCP = r"(?s)(?P<server>nexus)_(?P<tool>.+)"
 _MCP = {"claude-code": _CLAUDE_MCP, "codex": _CLAUDE_MCP, "gemini-cli": _GEMINI_MCP, "opencode": _OPENCODE_MCP}
 
 
 def _split_mcp_tool(harness: str, tool: str) -> tuple[str, str] | None:
-    found = _MCP[harness].fullmatch(tool)
+    found = re.fullmatch(_MCP[harness], tool)
     return (found["server"], found["tool"]) if found else None
 
 

@@ -10,8 +10,9 @@ from typing import Literal, NamedTuple
 
 BEGIN = "*** Begin Patch"
 HUNK = "@@"
-_HEADLINE = re.compile(r"\s*\*\*\*\s*(Add File|Update File|Delete File|Move to)\s*:(.*)", re.IGNORECASE)
-_KNOWN = re.compile(r"\s*\*\*\*\s*(?:Begin Patch|End Patch|End of File)\s*", re.IGNORECASE)
+# Compiled when first used: the gate loads this before calls of all kinds.
+_HEADLINE = r"(?i)\s*\*\*\*\s*(Add File|Update File|Delete File|Move to)\s*:(.*)"
+_KNOWN = r"(?i)\s*\*\*\*\s*(?:Begin Patch|End Patch|End of File)\s*"
 Touch = Literal["add", "update", "delete", "move"]
 _WHAT: dict[str, Touch] = {"add file": "add", "update file": "update", "delete file": "delete", "move to": "move"}
 
@@ -44,7 +45,7 @@ def parse_patch_sections(text: str) -> tuple[PatchSection, ...] | None:
     lines: list[str] = []
     begun = ended = False
     for line in text.split("\n"):
-        row = _HEADLINE.fullmatch(line.rstrip("\r"))
+        row = re.fullmatch(_HEADLINE, line.rstrip("\r"))
         marks = row is not None or line.lstrip().startswith("***")
         if found and ((marks and line[:1].isspace()) or (ended and line.strip())):
             found[-1] = found[-1]._replace(certain=False)  # some reader takes it for a line of the file before
@@ -55,7 +56,7 @@ def parse_patch_sections(text: str) -> tuple[PatchSection, ...] | None:
             lines = []
             found.append(PatchSection(path, _WHAT[row[1].lower()], lines, True))
         elif marks:
-            if _KNOWN.fullmatch(line) is None:
+            if re.fullmatch(_KNOWN, line) is None:
                 return None
             begun = begun or "begin" in line.lower()
             ended = ended or "end patch" in line.lower()

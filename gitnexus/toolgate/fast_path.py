@@ -8,6 +8,7 @@ import os
 import stat
 from typing import TYPE_CHECKING, Any
 
+from gitnexus.git.shape import why_git_may_obey
 from gitnexus.harness.call_files import file_mode, new_text, paths_in_call, text_after
 from gitnexus.harness.calls import ReadCall, ShellCall, WriteCall
 from gitnexus.harness.patchform import BEGIN
@@ -50,8 +51,6 @@ def _answer_write(call: WriteCall, location: ProjectLocation, plain: dict[str, A
     inside, kind = path_below_top(location, path), file_mode(path)
     if inside is None or "\0" in new_text(call) or (kind and not stat.S_ISREG(kind)):
         return None
-    from gitnexus.git.shape import why_git_may_obey
-
     if why_git_may_obey(inside, text_after(call, path)):
         return None
     line = line_that_allows(plain, inside)
