@@ -226,7 +226,10 @@ def test_a_proof_that_needs_a_yes_is_asked_about_after_the_patch_and_a_no_ends_t
     yes.execute("a2", by="Me")
     no.deny("a2")
 
-    assert [event.body["summary"] for event in yes.log if event.kind == "action.proposed"] == ["p", "prove t"]
+    assert [event.body["summary"] for event in yes.log if event.kind == "action.proposed"] == [
+        "p",
+        "Prove the committed step “t”",
+    ]
     assert (_walk(definition, yes), _walk(definition, no)) == ((True, ""), (False, "x: S1: a2 denied"))
     for stage in (yes, no):
         assert replay_log(definition, stage.log, stage.read).walks == 1
