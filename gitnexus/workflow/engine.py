@@ -232,7 +232,7 @@ class _SpecialistCall:
                 spent = _add_usage(spent, exc.usage or CallUsage())
                 order = replace(order, session=spent.session)
             except SpecialistGaveUp as exc:
-                return CallOutcome(None, tuple(wrong), _add_usage(spent, exc.usage), exc.message)
+                return CallOutcome(None, (*wrong, *exc.wrong), _add_usage(spent, exc.usage), exc.message)
             except NexusError as exc:
                 return CallOutcome(None, tuple(wrong), spent, exc.message)
             else:

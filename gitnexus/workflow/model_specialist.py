@@ -11,9 +11,17 @@ from gitnexus.prompts.call import Prompter, Reply
 from gitnexus.prompts.chat import PromptSession
 from gitnexus.prompts.functions import function_named
 from gitnexus.prompts.model import ExecResult, Form, Plan, PlanChanges, PlanStep, ResearchBundle
+from gitnexus.prompts.settings import ModelEndpoint
 from gitnexus.workflow.briefing import named_material, render_skill_note
 from gitnexus.workflow.embedded.research import research_by_rule
-from gitnexus.workflow.specialist import FUNCTIONS, CallUsage, UnusableAnswer, WorkOrder, WorkResult
+from gitnexus.workflow.specialist import (
+    FUNCTIONS,
+    CallUsage,
+    SpecialistGaveUp,
+    UnusableAnswer,
+    WorkOrder,
+    WorkResult,
+)
 
 NAME = "model"
 _MOST_PATHS = 400
@@ -53,11 +61,14 @@ class ModelSpecialist:
         try:
             reply = prompter.call(function.name, given, function.output, feedback=order.feedback, session=session)
         except Failed as exc:
-            wrong = exc.context.get("wrong")
+            wrong = tuple(map(str, exc.context.get("wrong", ())))
+            spent = _usage_of_failure(exc, prompter.settings.endpoint_of(function.name))
             if not (order.feedback and wrong):
-                raise
+                raise SpecialistGaveUp(exc.message, spent, wrong) from exc
             # A model that got a failed check as input is called again by the engine, which counts the attempts.
-            raise UnusableAnswer(str(wrong[-1])) from exc
+            refused = UnusableAnswer(wrong[-1])
+            refused.usage = spent
+            raise refused from exc
         assert isinstance(reply.output, ResearchBundle | Plan | PlanChanges | ExecResult)  # noqa: S101 - these four
         sources = tuple(session.tools.sources) if session.tools else ()
         return WorkResult(output=reply.output, usage=_usage_of_reply(reply), wrong=reply.wrong, sources=sources)
@@ -183,6 +194,12 @@ def _with_node_settings(prompter: Prompter, order: WorkOrder, name: str) -> Prom
 def _usage_of_reply(reply: Reply[Form]) -> CallUsage:
     cost = round((reply.cost_usd or 0) * 1_000_000)
     return CallUsage(input=reply.tokens_in or 0, output=reply.tokens_out or 0, cost=cost)
+
+
+def _usage_of_failure(failure: Failed, endpoint: ModelEndpoint) -> CallUsage:
+    """Return what a call took that ended without an answer."""
+    tokens = int(failure.context.get("tokensIn") or 0), int(failure.context.get("tokensOut") or 0)
+    return CallUsage(input=tokens[0], output=tokens[1], cost=round((endpoint.cost(*tokens) or 0) * 1_000_000))
 
 
 def _form_as_json(form: Form) -> str:

@@ -25,7 +25,14 @@ from gitnexus.workflow.flow import WorkflowVerdict
 from gitnexus.workflow.outputs import CHANGES, REPORT, Hindrance, parse_output
 from gitnexus.workflow.packing import BatchLimits, PackedBatch, PackedPlan
 from gitnexus.workflow.progress import BLOCKED, WHOLE, WorkflowProgress
-from gitnexus.workflow.specialist import CallUsage, StepLimits, UnusableAnswer, WorkOrder, WorkResult
+from gitnexus.workflow.specialist import (
+    CallUsage,
+    SpecialistGaveUp,
+    StepLimits,
+    UnusableAnswer,
+    WorkOrder,
+    WorkResult,
+)
 
 _ENGINE = frozenset({"node.started", "node.completed", "node.blocked", "node.failed", "output.checked", "agent.spent",
                      "step.finished", "step.retried", "batch.started", "batch.finished"})  # fmt: skip
@@ -185,16 +192,18 @@ class _RecordedStage:
             elif event.kind == "node.blocked" and "question" in body:
                 return WorkResult(output=ExecResult(status="done", summary=""), usage=spent, wrong=tuple(wrong))
             elif event.kind == "node.failed":
-                raise self._recorded_failure(order, body["why"], wrong)
+                raise self._recorded_failure(order, body["why"], wrong, spent)
             elif event.kind == "node.started":
                 break
         raise _LogBreaksOff
 
-    def _recorded_failure(self, order: WorkOrder, why: str, wrong: Sequence[str]) -> Failed:
+    def _recorded_failure(self, order: WorkOrder, why: str, wrong: Sequence[str], spent: CallUsage) -> Failed:
         if why.startswith(_UNUSABLE) and wrong:
             tried = wrong.index(order.feedback) + 1 if order.feedback in wrong else 0
-            return UnusableAnswer(wrong[min(tried, len(wrong) - 1)])
-        return Failed(why)
+            answer = UnusableAnswer(wrong[min(tried, len(wrong) - 1)])
+            answer.usage = CallUsage() if tried else spent  # one event has the usage of all attempts
+            return answer
+        return SpecialistGaveUp(why, spent, tuple(wrong))
 
     def act(self, node: WorkflowNode, step: str, node_action: NodeAction) -> str:
         self.skip_foreign_events()

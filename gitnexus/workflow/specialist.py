@@ -77,11 +77,12 @@ class UnusableAnswer(Failed):
 
 
 class SpecialistGaveUp(Failed):
-    """There is no answer and a retry is pointless; the usage so far counts."""
+    """There is no answer and a retry is pointless; the usage so far, and the attempts that failed, count."""
 
-    def __init__(self, message: str, usage: CallUsage) -> None:
+    def __init__(self, message: str, usage: CallUsage, wrong: tuple[str, ...] = ()) -> None:
         super().__init__(message)
         self.usage = usage
+        self.wrong = wrong
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

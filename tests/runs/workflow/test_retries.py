@@ -60,6 +60,25 @@ def test_wrong_form_no_fit_failed_test_and_right_are_one_card_one_yes_and_four_a
     assert nexus("replay", run, "--verify").returncode == 0
 
 
+def test_what_a_model_took_that_gave_no_usable_answer_is_in_the_log_and_in_metrics(nexus: Nexus, project: Path) -> None:
+    wrong = {"status": "perhaps"}
+    with served(wrong, wrong, wrong, wrong, _answer("total = 1", "total = 2")) as stub:
+        _set_model(project, stub.url)
+        told = json.loads(nexus("run", "/exec correct the total in code.txt", "--json").stdout)
+        asked = len(stub.asked)
+        run = told["run"]["id"]
+        row = next(one for one in json.loads(nexus.ok("metrics", "--json"))["metrics"] if one["adapter"] == "model")
+        verified = nexus("replay", run, "--verify")
+        again = json.loads(nexus("resume", run, "--json").stdout)
+
+    assert (asked, told["run"]["status"]) == (4, "failed")
+    assert (row["schema"]["invalid"], row["schema"]["valid"], row["retries"]) == (4, 0, 3)
+    assert row["tokens"]["input"] > 0
+    assert verified.returncode == 0, verified.stdout
+    assert [(one["kind"], one["status"]) for one in again["actions"]] == [("patch", "waiting")]
+    assert nexus("replay", run, "--verify").returncode == 0
+
+
 @pytest.mark.slow
 def test_out_of_tries_it_asks_and_resume_tries_again(nexus: Nexus, project: Path) -> None:
     bad, right = _answer("total = 1", "total = 3"), _answer("total = 1", "total = 2")
