@@ -90,9 +90,8 @@ def test_a_tag_in_brackets_gives_its_skill_to_who_works(
     (home / ".local" / "bin" / "claude").write_text(PLANNER.format(python=os.path.realpath(sys.executable)))
 
     async def talk(person: Person) -> tuple[str, str]:
-        await person.asks("[plan] the release")
-        card = await person.answers("workflow", "b", "claude")
-        await person.answers("workflow", "y")
+        await person.asks("[plan] the release @claude")
+        card = await person.answers("workflow", "y")
         question = await person.card("question")
         return "\n".join(line.text for line in card.rows), "\n".join(line.text for line in question.rows)
 

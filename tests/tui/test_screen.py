@@ -211,7 +211,7 @@ def test_a_scope_that_is_widened_lets_the_like_through_without_a_card(project: P
 def test_a_workflow_is_changed_on_its_card_blocked_answered_and_resumed_with_a_trace(project: Path) -> None:
     async def talk(person: Person) -> tuple[list[str], str]:
         await person.asks("/trace on")
-        await person.asks("Make the readme friendlier")
+        await person.asks("@codex Make the readme friendlier")
         card = await person.answers("workflow", "b", "embedded")
         await person.answers("workflow", "y")
         await person.answers("question", "a", DIFF)
@@ -221,7 +221,7 @@ def test_a_workflow_is_changed_on_its_card_blocked_answered_and_resumed_with_a_t
 
     nodes, text = talked(project, talk)
 
-    assert nodes == ["▸ 1  exec  exec  executor, as the project says"]
+    assert nodes == ["▸ 1  exec  exec  codex"]
     assert "is blocked until you answer: answered" in text
     assert "nexus: begins exec" in text, "the trace tells every event"
     assert "exec [executor] completed, attempt 2" in text, "and who did what, in which time"

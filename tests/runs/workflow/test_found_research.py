@@ -28,7 +28,7 @@ def asked(nexus: Nexus) -> tuple[dict[str, Any], str]:
 
 
 def said(project: Path, run: str) -> str:
-    (text,) = [row["text"] for row in events(project, run, "agent.progress") if "asked anew" in row["text"]
+    (text,) = [row["text"] for row in events(project, run, "agent.progress") if "looked up again" in row["text"]
                or "answered from" in row["text"]]  # fmt: skip
     return str(text)
 
